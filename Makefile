@@ -1,0 +1,44 @@
+# Every target sets up .venv first and reuses it while pyproject.toml and constraints.txt are unchanged.
+# PYTHON=/path/to/python chooses the interpreter that a new .venv is made with.
+
+PY := .venv/bin/python
+# Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
+STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
+
+.PHONY: help demo test test-long lint bench clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: $(STAMP)  ## the paper's problem with late outcomes, every algorithm: a table and a picture
+	@.venv/bin/belated demo
+
+test: $(STAMP)  ## the tests, on two cores
+	@$(PY) -m pytest -q -n 2
+
+test-long: $(STAMP)  ## the tests that take minutes
+	@$(PY) -m pytest -q -n 2 -m long
+
+lint: $(STAMP)  ## ruff and mypy --strict
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy
+
+bench: $(STAMP)  ## the speed of an ask, as ratios measured in one run
+	@$(PY) -m benchmarks.speed
+
+clean:  ## remove .venv and every cache
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PY) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && exit 0; \
+	for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
+		if "$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			echo "Setting up .venv with $$("$$python" --version) (once; a minute or two)"; \
+			exec "$$python" -m venv --clear .venv; \
+		fi; \
+	done; \
+	echo "belated needs Python 3.11 or newer with its venv module, and none is on the PATH; name one with make PYTHON=/path/to/python." >&2; \
+	exit 1
+	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

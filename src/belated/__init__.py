@@ -1,0 +1,71 @@
+"""belated: Bayesian optimisation for results that come back late."""
+
+from typing import TYPE_CHECKING, Any
+
+from belated.errors import (
+    AlreadyEnded,
+    AlreadyTold,
+    BelatedError,
+    Contradiction,
+    Exhausted,
+    InvalidInput,
+    KeyTaken,
+    NothingHeard,
+    NotPositiveDefinite,
+    Outside,
+    Unavailable,
+    UnknownTrial,
+)
+from belated.learner import algorithms, confidence, kernels, policies, silence
+from belated.parameters import Choice, Integer, Real
+from belated.points import Points
+from belated.study import Belief, Study
+from belated.trials import Receipt, Trial
+
+if TYPE_CHECKING:
+    from belated.environment import regret, simulate
+    from belated.learner import delays
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AlreadyEnded",
+    "AlreadyTold",
+    "BelatedError",
+    "Belief",
+    "Choice",
+    "Contradiction",
+    "Exhausted",
+    "Integer",
+    "InvalidInput",
+    "KeyTaken",
+    "NotPositiveDefinite",
+    "NothingHeard",
+    "Outside",
+    "Points",
+    "Real",
+    "Receipt",
+    "Study",
+    "Trial",
+    "Unavailable",
+    "UnknownTrial",
+    "algorithms",
+    "confidence",
+    "delays",
+    "kernels",
+    "policies",
+    "regret",
+    "silence",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The simulated world is imported when it is first used: a study in the real one does without."""
+    from importlib import import_module
+
+    if name in ("regret", "simulate"):
+        return getattr(import_module("belated.environment"), name)
+    if name == "delays":
+        return import_module("belated.learner.delays")
+    raise AttributeError(f"module 'belated' has no attribute {name!r}")

@@ -1,0 +1,270 @@
+"""A world with delays: it answers a study's queries late, and measures regret.
+
+f       the noise-free objective, f(params) or f(params, context)
+s       number of a query; its noise and its delay come from streams keyed (seed, s), the same whoever asks
+d_s     delay: y_s is told just before ask s + max(1, d_s), or at asked_at + d_s by the clock
+"""
+
+from __future__ import annotations
+
+import heapq
+import inspect
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from belated.errors import InvalidInput
+from belated.learner.delays import Delay
+from belated.learner.kernels import Array
+from belated.patience import duration
+from belated.plain import number, shown, whole
+from belated.study import Study
+from belated.trials import Trial
+
+Params = Mapping[str, Any]
+Objective = Callable[..., float]
+Contexts = Iterable[Params] | Callable[[int], Params]
+
+
+@dataclass(frozen=True)
+class World:
+    """What the world answers to query s, and after how long."""
+
+    f: Objective
+    delay: Delay
+    noise: float
+    seed: int
+
+    def outcome(self, trial: Trial) -> float:
+        rng = np.random.default_rng([self.seed, trial.number, 0])
+        return value_of(self.f, trial.params, trial.context) + self.noise * float(rng.standard_normal())
+
+    def wait(self, trial: Trial) -> float:
+        rng = np.random.default_rng([self.seed, trial.number, 1])
+        return float(self.delay.draw(rng, trial.params, trial.context))
+
+
+def value_of(f: Objective, params: Params, context: Params | None) -> float:
+    """f(params) or f(params, context), as a finite float."""
+    return number(f(params) if context is None else f(params, context), "the value of f")
+
+
+def simulate(
+    study: Study,
+    f: Objective,
+    *,
+    delay: Delay,
+    rounds: int,
+    seed: int,
+    noise: float = 0.0,
+    contexts: Contexts | None = None,
+    every: str | timedelta | float | None = None,
+    workers: int | None = None,
+) -> Iterator[Trial]:
+    """Ask `rounds` queries and answer them late, yielding trial s right after ask s.
+
+    delay     a value of belated.delays, in rounds; in seconds when every or workers is given
+    seed      of noise and delays: the same for every study, so that algorithms can be compared in pairs
+    noise     standard deviation of the normal noise added to f
+    contexts  one context per round (a list, any iterable, or a function of the round's number) for a contextual study
+    every     ask on a schedule ("1h"); or workers: ask whenever one of so many is free. Both drive the study's clock.
+
+    Queries still pending from an earlier simulation are answered too. An outcome that is late is told late.
+    """
+    count = whole(rounds, "rounds")
+    if count < 0:
+        raise InvalidInput(f"rounds must be at least 0 (got {count})")
+    if not callable(getattr(delay, "draw", None)):
+        raise InvalidInput(f"delay must be a value of belated.delays (got {shown(delay)})")
+    sigma = number(noise, "noise")
+    if sigma < 0:
+        raise InvalidInput(f"noise must be at least 0 (got {sigma!r})")
+    if study.settings.context is not None and contexts is None:
+        raise InvalidInput("contexts must be given: this study has a context")
+    if study.settings.context is None and contexts is not None:
+        raise InvalidInput("contexts must be left out: this study has no context")
+    if every is not None and workers is not None:
+        raise InvalidInput("give every or workers, not both")
+    world = World(f, delay, sigma, whole(seed, "seed"))
+    if every is None and workers is None:
+        if study.settings.patience.by_clock:
+            raise InvalidInput("patience is by the clock: say every= or workers=, so that the simulation has one")
+        return _by_rounds(study, world, count, contexts)
+    pace = _on_schedule(duration(every, "every")) if every is not None else _when_free(whole(workers, "workers"))
+    return _by_clock(study, world, count, contexts, pace)
+
+
+def _context_of(contexts: Contexts | None) -> Callable[[int], Params | None]:
+    if contexts is None:
+        return lambda s: None
+    if callable(contexts):
+        return contexts
+    rest = iter(contexts)
+
+    def following(s: int) -> Params:
+        try:
+            return next(rest)
+        except StopIteration:
+            raise InvalidInput(f"contexts ended before round {s}") from None
+
+    return following
+
+
+def _pending(study: Study) -> list[Trial]:
+    return [trial for trial in study.trials() if trial.outcome is None and trial.failure is None]
+
+
+def _by_rounds(study: Study, world: World, rounds: int, contexts: Contexts | None) -> Iterator[Trial]:
+    context = _context_of(contexts)
+    coming: list[tuple[float, int, Trial]] = []
+
+    def expect(trial: Trial) -> None:
+        when = trial.number + max(1.0, np.ceil(world.wait(trial)))
+        heapq.heappush(coming, (when, trial.number, trial))
+
+    def answer(t: int) -> None:
+        """Tell what is heard before ask t."""
+        while coming and coming[0][0] <= t:
+            trial = heapq.heappop(coming)[2]
+            study.tell(trial, world.outcome(trial))
+
+    for trial in _pending(study):
+        expect(trial)
+    first = len(study.trials()) + 1
+    for t in range(first, first + rounds):
+        answer(t)
+        trial = study.ask(context=context(t))
+        expect(trial)
+        yield trial
+    answer(first + rounds)
+
+
+Pace = Callable[[float, float], float]  # (now, when the last query's worker is free) -> when to ask next
+
+
+def _on_schedule(every: float) -> Pace:
+    return lambda now, free: now + every
+
+
+def _when_free(workers: int) -> Pace:
+    if workers < 1:
+        raise InvalidInput(f"workers must be at least 1 (got {workers})")
+    busy: list[float] = []
+
+    def following(now: float, free: float) -> float:
+        heapq.heappush(busy, free)
+        return now if len(busy) < workers else max(now, heapq.heappop(busy))
+
+    return following
+
+
+def _by_clock(study: Study, world: World, rounds: int, contexts: Contexts | None, pace: Pace) -> Iterator[Trial]:
+    context = _context_of(contexts)
+    times = [max(trial.asked_at, trial.told_at or trial.asked_at) for trial in study.trials()]
+    now = max(times, default=0.0)
+    coming: list[tuple[float, int, Trial]] = []
+    patience = study.settings.patience
+    before, study.clock = study.clock, lambda: now
+
+    def expect(trial: Trial) -> float:
+        """Note when its outcome comes, and return when its worker is free: then, or when patience has run out."""
+        wait = world.wait(trial)
+        heapq.heappush(coming, (trial.asked_at + wait, trial.number, trial))
+        return trial.asked_at + min(wait, patience.m if patience.by_clock else math.inf)
+
+    def answer(until: float) -> None:
+        nonlocal now
+        while coming and coming[0][0] <= until:
+            when, _, trial = heapq.heappop(coming)
+            now = max(now, when)
+            study.tell(trial, world.outcome(trial))
+
+    try:
+        for trial in _pending(study):
+            expect(trial)
+        following = now
+        for t in range(len(times) + 1, len(times) + rounds + 1):
+            if math.isinf(following):
+                raise InvalidInput(
+                    "every worker waits for an outcome that never comes; give the study a patience by the clock"
+                )
+            answer(following)
+            now = following
+            trial = study.ask(context=context(t))
+            following = pace(now, expect(trial))
+            yield trial
+        answer(min(following, 1e300))
+    finally:
+        study.clock = before
+
+
+class Regret(NamedTuple):
+    """One entry per round each."""
+
+    simple: Array
+    cumulative: Array
+
+
+def regret(study: Study, f: Objective, best: float | Callable[..., float] | None = None) -> Regret:
+    """Simple and cumulative regret after each round, of the noise-free f.
+
+    Simple regret after n queries: the best of f minus the best f(x_s) among the outcomes visible when query n + 1 is
+    chosen (late ones only where the study uses them); minus the floor while there are none. With a context both are
+    against the best x for that round's context, and simple regret counts the queries made in exactly that context.
+
+    best  the optimum: a number, or a function of the context; computed when the space is a finite set."""
+    trials, settings = study.trials(), study.settings
+    sign, N = settings.outcome.sign, len(trials)
+    values = sign * np.array([value_of(f, trial.params, trial.context) for trial in trials])
+    optimum, worst = _extremes(study, f, best, trials, values)
+    gap = optimum - values
+    usable = np.array([_usable_from(study, trial) for trial in trials], dtype=float)
+    kinds: dict[object, int] = {}
+    kind = np.array([kinds.setdefault(_hashable(trial.context), len(kinds)) for trial in trials], dtype=int)
+    simple = np.empty(N)
+    for n in range(1, N + 1):
+        visible = (usable[:n] <= n + 1) & (kind[:n] == kind[n - 1])
+        simple[n - 1] = optimum[n - 1] - (np.max(values[:n][visible]) if np.any(visible) else worst[n - 1])
+    return Regret(simple, np.cumsum(gap))
+
+
+def _usable_from(study: Study, trial: Trial) -> float:
+    """The first number whose choice may use the outcome; inf when none may."""
+    if trial.known_from is None or (trial.status == "late" and study.settings.late == "ignore"):
+        return math.inf
+    return trial.known_from
+
+
+def _extremes(study: Study, f: Objective, best: Any, trials: list[Trial], values: Array) -> tuple[Array, Array]:
+    """The best and the worst of sign · f in each round's context."""
+    settings = study.settings
+    sign = settings.outcome.sign
+    Q = study.queries()
+    if best is None and Q is None:
+        raise InvalidInput("best must be given: the space is not a finite set")
+    floor = settings.outcome.floor
+    extremes: dict[object, tuple[float, float]] = {}
+    for trial in trials:
+        name = _hashable(trial.context)
+        if name in extremes:
+            continue
+        all_values = [] if Q is None else [sign * value_of(f, q, trial.context) for q in Q]
+        top = max(all_values) if best is None else sign * number(_at(best, trial.context), "best")
+        low = sign * floor if floor is not None else min(all_values or values.tolist())
+        extremes[name] = (top, low)
+    both = np.array([extremes[_hashable(trial.context)] for trial in trials], dtype=float).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def _at(best: Any, context: Params | None) -> object:
+    if not callable(best):
+        return best
+    return best(context) if inspect.signature(best).parameters else best()
+
+
+def _hashable(context: Params | None) -> object:
+    return None if context is None else tuple(sorted(context.items()))

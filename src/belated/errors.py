@@ -1,0 +1,52 @@
+"""Every error belated raises: one root, one class per cause; the docstring is the message when none is given."""
+
+
+class BelatedError(Exception):
+    """Something went wrong in belated."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or (self.__doc__ or "").strip())
+
+
+class InvalidInput(BelatedError, ValueError):
+    """A value breaks a stated rule; the message names the rule and the value."""
+
+
+class Outside(InvalidInput):
+    """A query, context or outcome lies outside what the study declared."""
+
+
+class Contradiction(InvalidInput):
+    """Two settings of a study exclude each other; leave one of them out."""
+
+
+class AlreadyTold(BelatedError, ValueError):
+    """This trial was told before, with another value. Feedback is never overwritten."""
+
+
+class AlreadyEnded(BelatedError, ValueError):
+    """This trial has ended: an outcome or another kind of failure was recorded before."""
+
+
+class KeyTaken(BelatedError, ValueError):
+    """This key was used before for something else; a key belongs to one call and its retries."""
+
+
+class NothingHeard(BelatedError, LookupError):
+    """No outcome has been heard yet; tell one first."""
+
+
+class UnknownTrial(BelatedError, LookupError):
+    """There is no such trial in this study."""
+
+
+class Exhausted(BelatedError, LookupError):
+    """Every point of the space has been asked; repeats="never" leaves none. Use repeats="heard" to ask one again."""
+
+
+class NotPositiveDefinite(BelatedError, ArithmeticError):
+    """The kernel matrix is not positive definite even with jitter; raise lam or the noise."""
+
+
+class Unavailable(BelatedError, RuntimeError):
+    """This needs something that is not installed or not built; the message says what."""

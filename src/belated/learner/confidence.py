@@ -1,0 +1,285 @@
+"""Confidence widths and regret bounds: β_t, γ_t, ν_t, Theorems 1 to 4 and both propositions, as numbers.
+
+T       rounds in all; t = 1 … T
+λ       regularisation of Eq. (1); the theory sets 1 + 2/T                  (line 625)
+B_f     bound on ‖f‖_k                                                     (line 259)
+B_y     bound on |y|; 1 on scaled outcomes                                 (line 259)
+R       the noise is R-sub-Gaussian                                        (line 233)
+δ       every statement holds with probability at least 1 - δ
+γ_t     maximum information gain of t queries, max ½ log det(I + K/λ)      (line 301)
+ρ       ρ_m = P(d ≤ m), m the patience in rounds                           (line 345)
+C₁      sqrt(2 / log(1 + 1/λ))                                             (Theorem 2)
+p       1 / (4e sqrt(π))                                                   (line 762)
+
+Everything assumes k(x, x) ≤ 1, as the paper does. Line numbers are of the paper's source.
+"""
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from belated.errors import InvalidInput, NotPositiveDefinite
+from belated.plain import checked
+
+Array = NDArray[np.float64]
+
+
+class Covariance(Protocol):
+    """What an information gain needs of a kernel."""
+
+    def __call__(self, X: Array, Z: Array, /) -> Array:
+        """k(X, Z)          (n, m)."""
+
+    def diag(self, X: Array, /) -> Array:
+        """k(x, x) for every row of X  (n,)."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """β_t = value; the paper's experiments take 1 (line 1058)."""
+
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        _least_0("value", self.value)
+
+
+@dataclass(frozen=True)
+class Theory:
+    """β_t and λ as the theorems have them; horizon = T, None when it is unknown.
+
+    gain says which γ_{t-1} stands in β_t: "realised", ½ log det(I + K/λ) of the queries made (what the proof needs, the
+    display at 646), or "greedy", a bound on the maximum over a finite Q."""
+
+    B_f: float
+    R: float
+    delta: float
+    horizon: int | None = None
+    gain: Literal["realised", "greedy"] = "realised"
+
+    def __post_init__(self) -> None:
+        _positive("B_f", self.B_f)
+        _least_0("R", self.R)
+        _delta(self.delta)
+        if self.horizon is not None:
+            _count("horizon", self.horizon, 1)
+        if self.gain not in ("realised", "greedy"):
+            raise InvalidInput(f'gain must be "realised" or "greedy" (got {self.gain!r})')
+
+    def horizon_at(self, t: int) -> int:
+        """T; when it is unknown the doubling trick: the smallest power of two ≥ max(t, 2)  (footnote, line 625)."""
+        _count("t", t, 0)
+        return self.horizon if self.horizon is not None else 1 << (max(int(t), 2) - 1).bit_length()
+
+    def lam(self, t: int) -> float:
+        """λ = 1 + 2/T  (footnote, line 625)."""
+        return 1 + 2 / self.horizon_at(t)
+
+
+def beta_sdf_ucb(theory: Theory, gamma: float, B_y: float) -> float:
+    """GP-UCB-SDF: β_t = B_f + (R + B_y) sqrt(2(γ_{t-1} + 1 + log(2/δ)))  (line 301)."""
+    return theory.B_f + (theory.R + _positive("B_y", B_y)) * _radius(gamma, 2, theory.delta)
+
+
+def beta_sdf_ts(theory: Theory, gamma: float, B_y: float) -> float:
+    """GP-TS-SDF: β_t = B_f + (R + B_y) sqrt(2(γ_{t-1} + 1 + log(4/δ)))  (line 732)."""
+    return theory.B_f + (theory.R + _positive("B_y", B_y)) * _radius(gamma, 4, theory.delta)
+
+
+def beta_baseline(theory: Theory, gamma: float, B_y: float = 1.0) -> float:
+    """The four baselines: β_t = B_f + R sqrt(2(γ_{t-1} + 1 + log(1/δ))).
+
+    Nothing is censored, so B_y does not enter; it is taken so that the three β_t can be rows of one table."""
+    _positive("B_y", B_y)
+    return theory.B_f + theory.R * _radius(gamma, 1, theory.delta)
+
+
+def _radius(gamma: float, a: int, delta: float) -> float:
+    """sqrt(2(γ + 1 + log(a/δ)))."""
+    return math.sqrt(2 * (_least_0("gamma", gamma) + 1 + math.log(a) - math.log(delta)))
+
+
+def nu(beta: float, sigmas_of_recent: ArrayLike, B_y: float) -> float:
+    """ν_t = B_y Σ_{s = max(1, t-m)}^{t-1} σ_{t-1}(x_s) + β_t  (line 301); the sum is over heard and unheard alike."""
+    sigmas = np.asarray(sigmas_of_recent, dtype=float)
+    if not np.all((sigmas >= 0) & (sigmas < math.inf)):
+        raise InvalidInput(f"sigmas_of_recent must be finite numbers of at least 0 (got {sigmas.tolist()!r})")
+    return _positive("B_y", B_y) * float(sigmas.sum()) + _least_0("beta", beta)
+
+
+def realised_gain(K: ArrayLike, lam: float) -> float:
+    """½ log det(I + K/λ), K = k(X, X) of the queries made; 0 before any."""
+    K = np.asarray(K, dtype=float)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise InvalidInput(f"K must be a square matrix (got shape {K.shape})")
+    A = np.eye(len(K)) + K / _positive("lam", lam)
+    if not np.isfinite(A).all():
+        raise InvalidInput("K must be finite (got nan or inf)")
+    try:
+        pivots = np.diag(np.linalg.cholesky(A))
+    except np.linalg.LinAlgError:
+        raise NotPositiveDefinite from None
+    return float(np.log(pivots).sum())
+
+
+def greedy_gain(kernel: Covariance, Q: ArrayLike, t: int, lam: float) -> Array:
+    """Lower bounds on γ_0 … γ_t over multisets of the rows of Q                                        (t + 1,)
+
+    x_s = argmax_Q σ²_{s-1}(x), γ_s = γ_{s-1} + ½ log(1 + σ²_{s-1}(x_s)/λ)  (line 708); ties to the lowest row.
+    V = L⁻¹ k(X, Q) grows by one row a step, and σ² = k(x, x) - Σ V², so the whole costs O(t² |Q|)."""
+    Q = np.asarray(Q, dtype=float)
+    if Q.ndim != 2 or not len(Q):
+        raise InvalidInput(f"Q must be a matrix of at least one point, one per row (got shape {Q.shape})")
+    steps, lam = _count("t", t, 0), _positive("lam", lam)
+    variance = np.array(kernel.diag(Q), dtype=float)
+    V = np.empty((steps, len(Q)))
+    gains = np.zeros(steps + 1)
+    for s in range(steps):
+        i = int(np.argmax(variance))
+        gains[s + 1] = gains[s] + math.log1p(variance[i] / lam) / 2
+        V[s] = (kernel(Q[i : i + 1], Q)[0] - V[:s, i] @ V[:s]) / math.sqrt(variance[i] + lam)
+        variance = np.maximum(variance - V[s] ** 2, 0)
+    return gains
+
+
+def gamma_bound(greedy: ArrayLike) -> Array:
+    """γ_t ≤ greedy_t / (1 - 1/e): the gain is monotone and submodular, so greedy reaches that share of the maximum."""
+    return np.asarray(greedy, dtype=float) / (1 - 1 / math.e)
+
+
+def gamma_se(T: int, n: int) -> float:
+    """log^{n+1}(T), the order of γ_T for the SE kernel in n dimensions, without its constant  (line 372)."""
+    return math.log(_count("T", T, 1)) ** (_count("n", n, 1) + 1)
+
+
+def theorem1_interval(mean: ArrayLike, std: ArrayLike, nu: float) -> tuple[Array, Array]:
+    """Theorem 1: |μ_{t-1}(x) - ρ_m f(x)| ≤ ν_t σ_{t-1}(x), as (low, high) for ρ_m f(x), not for f(x); needs λ > 1."""
+    mu, sigma = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
+    if not np.all(sigma >= 0):
+        raise InvalidInput(f"std must be at least 0 (got {sigma.tolist()!r})")
+    width = _least_0("nu", nu) * sigma
+    return mu - width, mu + width
+
+
+def theorem4_interval(mean: ArrayLike, std: ArrayLike, nu: float) -> tuple[Array, Array]:
+    """Theorem 4: |μ_{t-1}(z, x) - ρ_m g(z, x)| ≤ ν_t σ_{t-1}(z, x): Theorem 1 on 𝒵 × 𝒬  (line 935)."""
+    return theorem1_interval(mean, std, nu)
+
+
+def theorem2(T: int, rho: float, m: float, beta_T: float, gamma_T: float, B_y: float, lam: float) -> float:
+    """GP-UCB-SDF: ℜ_T ≤ (2/ρ) (C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T); inf when ρ = 0.
+
+    With contexts, on 𝒵 × 𝒬, the same bound holds  (line 953)."""
+    return _over(2, _rho(rho)) * _widths(T, m, beta_T, gamma_T, B_y, lam)
+
+
+def theorem3(
+    T: int,
+    rho: float,
+    m: float,
+    beta_T: float,
+    gamma_T: float,
+    B_y: float,
+    B_f: float,
+    delta: float,
+    size_Q: int,
+    lam: float,
+) -> float:
+    """GP-TS-SDF, the last line of the display at 899 (its B is B_f), with β_T = beta_sdf_ts; inf when ρ = 0:
+
+    ℜ_T ≤ 11/(ρp) a (C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T) + (4 B_f + 11 c_T)/(ρp) sqrt(2 T log(2/δ)) + B_f π²/3
+    a = 1 + sqrt(2 log(|𝒬| T²)), c_T = ν_T a ≤ (m B_y + β_T) a, because σ ≤ 1."""
+    return _thompson(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, math.log(_count("size_Q", size_Q, 1)), lam)
+
+
+def contextual_ts_bound(
+    T: int,
+    rho: float,
+    m: float,
+    beta_T: float,
+    gamma_T: float,
+    B_y: float,
+    B_f: float,
+    delta: float,
+    size_Z: int,
+    size_Q: int,
+    lam: float,
+) -> float:
+    """GP-TS-SDF with contexts from a finite 𝒵: Theorem 3 with log(|𝒵| |𝒬| T²) in place of log(|𝒬| T²)  (line 964)."""
+    log_size = math.log(_count("size_Z", size_Z, 1)) + math.log(_count("size_Q", size_Q, 1))
+    return _thompson(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, log_size, lam)
+
+
+def proposition1(T: int, B_x: int, beta_T: float, gamma_T: float, B_y: float, lam: float) -> float:
+    """Batches of B_x, GP-UCB-SDF: Theorem 2 at ρ = 1, m = B_x - 1, as Section 4 counts it  (line 404)."""
+    return theorem2(T, 1.0, _count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, lam)
+
+
+def proposition2(
+    T: int, B_x: int, beta_T: float, gamma_T: float, B_y: float, B_f: float, delta: float, size_Q: int, lam: float
+) -> float:
+    """Batches of B_x, GP-TS-SDF: Theorem 3 at ρ = 1, m = B_x - 1, as Section 4 counts it  (line 416)."""
+    return theorem3(T, 1.0, _count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, B_f, delta, size_Q, lam)
+
+
+P = 1 / (4 * math.e * math.sqrt(math.pi))  # p, line 762
+
+
+def _widths(T: int, m: float, beta_T: float, gamma_T: float, B_y: float, lam: float) -> float:
+    """Σ_t ν_t σ_{t-1}(x_t) ≤ C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T  (the proof of Theorem 2)."""
+    _least_0("m", m)
+    checked("lam", lam, "be a finite number greater than 1, as Theorem 1 asks", lambda v: 1 < v < math.inf)
+    gain, C1_squared = _least_0("gamma_T", gamma_T), 2 / math.log1p(1 / lam)
+    first = math.sqrt(C1_squared * _count("T", T, 1) * gain) * _least_0("beta_T", beta_T)
+    return first + m * _positive("B_y", B_y) * C1_squared * gain
+
+
+def _thompson(
+    T: int,
+    rho: float,
+    m: float,
+    beta_T: float,
+    gamma_T: float,
+    B_y: float,
+    B_f: float,
+    delta: float,
+    log_size: float,
+    lam: float,
+) -> float:
+    """The bound of Theorem 3, with the logarithm of the number of inputs."""
+    widths = _widths(T, m, beta_T, gamma_T, B_y, lam)
+    _positive("B_f", B_f)
+    a = 1 + math.sqrt(2 * (log_size + 2 * math.log(T)))
+    c_T = (m * B_y + beta_T) * a
+    azuma = (4 * B_f + 11 * c_T) * math.sqrt(2 * T * (math.log(2) - math.log(_delta(delta))))
+    return _over(1, _rho(rho) * P) * (11 * a * widths + azuma) + B_f * math.pi**2 / 3
+
+
+def _over(a: float, b: float) -> float:
+    return a / b if b else math.inf
+
+
+def _count(name: str, value: object, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise InvalidInput(f"{name} must be a whole number of at least {least} (got {value!r})")
+    return int(value)
+
+
+def _delta(delta: float) -> float:
+    return checked("delta", delta, "lie in (0, 1)", lambda v: 0 < v < 1)
+
+
+def _rho(rho: float) -> float:
+    return checked("rho", rho, "lie in [0, 1]", lambda v: 0 <= v <= 1)
+
+
+def _least_0(name: str, value: float) -> float:
+    return checked(name, value, "be a finite number of at least 0", lambda v: 0 <= v < math.inf)
+
+
+def _positive(name: str, value: float) -> float:
+    return checked(name, value, "be a finite number greater than 0", lambda v: 0 < v < math.inf)

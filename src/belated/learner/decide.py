@@ -1,0 +1,264 @@
+"""One choice, from what is known to the next query: history -> scale -> fit -> belief -> policy -> x.
+
+A pure function of its arguments. Numerics never make it raise: it falls back, and its note says to what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+
+from belated.errors import BelatedError, Exhausted, NotPositiveDefinite
+from belated.learner.confidence import Constant, beta_baseline, beta_sdf_ts, beta_sdf_ucb, gamma_bound, greedy_gain
+from belated.learner.evidence import FEWEST, Fit, Weak, fit, groups_of
+from belated.learner.kernels import Array, Mask
+from belated.learner.maximize import Search, argmax, kronecker, maximize
+from belated.learner.policies import Policy, Surface, ThompsonSampling, UncertaintySampling
+from belated.learner.posterior import GP
+from belated.learner.problem import Cache, Chosen, Fitted, Problem, Situation
+from belated.learner.scale import Scale
+from belated.learner.silence import Belief, Halfway, History, Silence, believe
+
+SAME = 1e-9  # two queries this close in every column are the same
+NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
+
+
+def scale_of(problem: Problem, h: History, fitted: Fitted | None) -> Scale:
+    """The scale of the outcomes in use, or the one that came with the hyperparameters."""
+    if fitted is not None and fitted.scale is not None:
+        return fitted.scale
+    return problem.algorithm.scaling(problem.bounds, h.y[h.seen])
+
+
+def on_scale(problem: Problem, h: History, scale: Scale) -> History:
+    """The history on the model's scale, with the floor or what stands in for it."""
+    floor = problem.bounds.stand_in(h.y[h.seen])
+    return replace(
+        h,
+        y=scale.model(h.y),
+        lams=np.square(h.lams / scale.width),
+        floor=None if floor is None else float(scale.model(np.array(floor))),
+    )
+
+
+def prior(problem: Problem, t: int) -> GP:
+    """The GP before anything was fitted."""
+    lam = problem.lam(t)
+    return GP(problem.kernel, 1e-3 if lam is None else lam)
+
+
+def refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted | None:
+    """New hyperparameters from what was heard; None when there is too little, or nothing is left to fit."""
+    algorithm, lam = problem.algorithm, problem.lam(t)
+    heard = int(np.sum(h.seen))
+    if heard < FEWEST or (algorithm.kernel is not None and lam is not None):
+        return None
+    scale = algorithm.scaling(problem.bounds, h.y[h.seen])
+    scaled = on_scale(problem, h, scale)
+    settings = Fit(
+        problem.kernel,
+        groups_of([w for part in problem.widths for w in part]),
+        given_kernel=algorithm.kernel is not None,
+        lam=lam,
+        free_mean=algorithm.free_mean,
+        weak=algorithm.weak or Weak(),
+    )
+    start = prior(problem, t) if last is None else last.gp
+    gp = fit(settings, start, scaled.X[scaled.seen], scaled.y[scaled.seen], scaled.lams[scaled.seen])
+    return Fitted(gp, scale if algorithm.scaling.lasting else None, t, heard)
+
+
+def gp_at(problem: Problem, fitted: Fitted | None, t: int) -> GP:
+    """The GP for query t: fitted or prior hyperparameters, with the λ that the theory sets."""
+    gp = prior(problem, t) if fitted is None else fitted.gp
+    lam = problem.lam(t)
+    return gp if lam is None else replace(gp, lam=lam)
+
+
+def belief_at(
+    problem: Problem, h: History, t: int, fitted: Fitted | None, silence: Silence, cache: Cache, Q: Array | None
+) -> tuple[Belief, Scale]:
+    """The belief about f on the model's scale, and that scale."""
+    scale = scale_of(problem, h, fitted)
+    return believe(gp_at(problem, fitted, t), silence, on_scale(problem, h, scale), Q, cache.memory), scale
+
+
+def width(problem: Problem, belief: Belief, policy: Policy, t: int, cache: Cache) -> float:
+    """ν_t = B_y Σ σ_{t-1}(x_s) + β_t over the recent queries for the floor pair, β_t for the others; B_y = 1."""
+    algorithm, posterior = problem.algorithm, belief.posterior
+    beta = algorithm.beta
+    if isinstance(beta, Constant):
+        value = beta.value
+    else:
+        gamma = posterior.gain()
+        if beta.gain == "greedy":
+            gamma = greedy(problem, posterior.gp, t, cache)
+        if not algorithm.widened:
+            value = beta_baseline(beta, gamma)
+        else:
+            rule = beta_sdf_ts if isinstance(policy, ThompsonSampling) else beta_sdf_ucb
+            value = rule(beta, gamma, 1.0)
+    if algorithm.widened:
+        value += float(np.sum(posterior.std_of(belief.recent)))
+    return value
+
+
+def greedy(problem: Problem, gp: GP, t: int, cache: Cache) -> float:
+    """γ_{t-1} over the finite Q, bounded from above by the greedy gain over 1 - 1/e."""
+    if problem.Q is None or problem.context is not None:
+        raise BelatedError('gain="greedy" needs a finite set of queries and no context; use gain="realised"')
+    key = (gp.kernel, gp.lam)
+    if key not in cache.gains or len(cache.gains[key]) < t:
+        cache.gains[key] = greedy_gain(gp.kernel, problem.Q, max(64, 2 * t), gp.lam)
+    return float(gamma_bound(cache.gains[key][t - 1]))
+
+
+def decide(
+    problem: Problem, h: History, situation: Situation, fits: list[Fitted], rng: Generator, cache: Cache
+) -> Chosen:
+    """The next query. `fits` holds the hyperparameters found so far, the newest last."""
+    t = situation.t
+    if t <= problem.initial:
+        return Chosen(space_filling(problem, situation, h, rng))
+    heard = int(np.sum(h.seen))
+    last = fits[-1] if fits else None
+    due = problem.algorithm.schedule.due(t, heard, last.number if last else None, last.heard if last else 0)
+    state = rng.bit_generator.state
+    for note, fitted in attempts(problem, h, t, fits, due):
+        rng.bit_generator.state = state
+        try:
+            x = choose(problem, h, situation, fitted, rng, cache)
+        except NUMERICS:
+            continue
+        return Chosen(x, note, fitted if fitted is not None and fitted.number == t else None)
+    rng.bit_generator.state = state
+    return Chosen(space_filling(problem, situation, h, rng), "fell back to a space-filling point")
+
+
+def attempts(
+    problem: Problem, h: History, t: int, fits: list[Fitted], due: bool
+) -> Iterator[tuple[str, Fitted | None]]:
+    """Hyperparameters to try, the proper ones first: then a fresh fit, the last good ones, the prior ones."""
+    last = fits[-1] if fits else None
+    fresh = _quiet_refit(problem, h, t, last) if due else None
+    yield "", fresh or last
+    if fresh is None and (again := _quiet_refit(problem, h, t, None)) is not None:
+        yield "fell back to refitted hyperparameters", again
+    for older in reversed(fits if fresh is not None else fits[:-1]):
+        yield "fell back to the last good hyperparameters", older
+    yield "fell back to prior hyperparameters", None
+
+
+def _quiet_refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted | None:
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refit(problem, h, t, last)
+    except NUMERICS:
+        return None
+
+
+def choose(
+    problem: Problem, h: History, situation: Situation, fitted: Fitted | None, rng: Generator, cache: Cache
+) -> Array:
+    """The argmax of the algorithm's policy over the space, for these hyperparameters."""
+    t, algorithm = situation.t, problem.algorithm
+    move = algorithm.move(t)
+    policy: Policy = UncertaintySampling() if t <= problem.initial + algorithm.start else move.policy
+    silence = problem.silence if move.share is None else Halfway(problem.silence, move.share)
+    belief, _ = belief_at(problem, h, t, fitted, silence, cache, listed(problem))
+    nu = width(problem, belief, policy, t, cache)
+    return best_of(problem, situation, belief, policy, nu, rng)
+
+
+def listed(problem: Problem) -> Array | None:
+    """The Q for which a table is worth keeping: it must not change from ask to ask."""
+    return problem.Q if problem.context is None else None
+
+
+def best_of(problem: Problem, situation: Situation, belief: Belief, policy: Policy, nu: float, rng: Generator) -> Array:
+    """The best query under a policy, among those that may be asked."""
+    if problem.Q is not None:
+        rows = with_context(situation.z, problem.Q)
+        scores = policy.scores(belief, rows, nu, rng)
+        if not np.all(np.isfinite(scores)):
+            raise FloatingPointError
+        best: Array = problem.Q[argmax(scores, allowed(problem, situation))]
+        return best
+    surface = AtContext(policy.surface(belief, nu, rng), situation.z)
+    count = 512 if len(belief.posterior.X) <= 300 else 320  # scoring a candidate costs O(n²)
+    ranked = maximize(surface, search(problem, situation, belief), rng, count=count)
+    return first_open(ranked, situation)
+
+
+def first_open(ranked: Array, situation: Situation) -> Array:
+    """The first of some queries that may be asked now."""
+    first = next((i for i, x in enumerate(ranked) if not np.any(same(x, situation.taken))), None)
+    if first is None and situation.strict:
+        raise Exhausted
+    x: Array = ranked[first or 0]
+    return x
+
+
+def search(problem: Problem, situation: Situation, belief: Belief) -> Search:
+    """Where to look in a space that cannot be listed: everywhere, around the best heard, and around the newest."""
+    posterior = belief.posterior
+    known = np.flatnonzero(belief.known)
+    best = known[np.argsort(-posterior.y_tilde[known], kind="stable")[:4]]
+    newest = np.arange(max(0, len(posterior.X) - 2), len(posterior.X))
+    anchors = posterior.X[np.union1d(best, newest), problem.split :]
+    return Search(problem.compact, situation.given, np.where(np.isnan(situation.given), anchors, situation.given))
+
+
+@dataclass(frozen=True, eq=False)
+class AtContext:
+    """A surface over context and query as a surface over the query alone."""
+
+    surface: Surface
+    z: Array
+
+    def __call__(self, Q: Array) -> Array:
+        return self.surface(with_context(self.z, Q))
+
+    def gradient(self, Q: Array) -> tuple[Array, Array]:
+        values, gradient = self.surface.gradient(with_context(self.z, Q))
+        return values, gradient[:, len(self.z) :]
+
+
+def with_context(z: Array, Q: Array) -> Array:
+    """Rows (z, q); Q itself without a context, so that a table kept for it is found."""
+    return np.hstack([np.broadcast_to(z, (len(Q), len(z))), Q]) if len(z) else Q
+
+
+def same(x: Array, X: Array) -> Mask:
+    """Which rows of X are the query x."""
+    return np.asarray(np.all(np.abs(X - x) <= SAME, axis=1))
+
+
+def allowed(problem: Problem, situation: Situation) -> Mask:
+    """Which listed queries may be asked: those that match what is fixed by hand; taken ones when no others are left."""
+    matching = np.ones(len(problem.place), dtype=bool) if situation.open is None else situation.open
+    untaken = matching.copy()
+    untaken[[problem.place[x.tobytes()] for x in situation.taken]] = False
+    if np.any(untaken):
+        return untaken
+    if situation.strict:
+        raise Exhausted
+    return matching
+
+
+def space_filling(problem: Problem, situation: Situation, h: History, rng: Generator) -> Array:
+    """A query far from those before: the farthest of a list, or the next of an even sequence."""
+    if problem.Q is not None:
+        before = h.X[~h.gone, problem.split :]
+        distance = np.full(len(problem.Q), np.inf) if len(before) else rng.random(len(problem.Q))
+        for x in before:
+            distance = np.minimum(distance, np.sum(np.square(problem.Q - x), axis=1))
+        farthest: Array = problem.Q[argmax(distance, allowed(problem, situation))]
+        return farthest
+    d = len(problem.compact.coordinates)
+    U = kronecker(situation.t, 64, d, situation.shift[:d])
+    empty = Search(problem.compact, situation.given, np.empty((0, problem.compact.D)))
+    return first_open(empty.admit(problem.compact.place(U)), situation)

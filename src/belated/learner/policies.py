@@ -1,0 +1,174 @@
+"""Policies: from a belief to a surface whose maximum is the next query.
+
+belief   posterior mean μ and std σ, and which rows were heard
+nu       width ν_t (or β_t): how far the policy trusts σ
+Q        a finite set of queries (q, D); elsewhere a policy is a surface with a gradient
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from belated.learner.kernels import Array
+from belated.learner.posterior import Path, Posterior
+from belated.learner.silence import Belief
+
+TINY = 1e-12  # a standard deviation below this (relative to the prior's) counts as this
+
+
+class Surface(Protocol):
+    """Something to maximise over a continuous space, many points at once."""
+
+    def __call__(self, Q: Array) -> Array:
+        """Values at Q                                             (q,)."""
+
+    def gradient(self, Q: Array) -> tuple[Array, Array]:
+        """Values and gradients at Q                               (q,), (q, D)."""
+
+
+class Policy(Protocol):
+    """How to choose, given a belief."""
+
+    def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
+        """The value of every point of a finite Q                  (q,)."""
+
+    def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
+        """The same as a function of any point."""
+
+
+def std_gradient(posterior: Posterior, variance: Array, d_variance: Array) -> tuple[Array, Array]:
+    """σ and ∂σ = ∂σ² / 2σ."""
+    sigma = np.sqrt(np.maximum(variance, TINY**2 * posterior.gp.kernel.variance))
+    return sigma, d_variance / (2.0 * sigma[:, None])
+
+
+class _Upper(NamedTuple):
+    posterior: Posterior
+    nu: float
+
+    def __call__(self, Q: Array) -> Array:
+        mean, std = self.posterior.mean_and_std(Q)
+        return mean + self.nu * std
+
+    def gradient(self, Q: Array) -> tuple[Array, Array]:
+        mean, variance, d_mean, d_variance = self.posterior.gradients(Q)
+        sigma, d_sigma = std_gradient(self.posterior, variance, d_variance)
+        return mean + self.nu * sigma, d_mean + self.nu * d_sigma
+
+
+@dataclass(frozen=True)
+class UCB:
+    """x_t = argmax_{x ∈ Q} μ_{t-1}(x) + ν_t σ_{t-1}(x), Eq. (2)."""
+
+    def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
+        return _Upper(belief.posterior, nu)(Q)
+
+    def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
+        return _Upper(belief.posterior, nu)
+
+
+@dataclass(frozen=True)
+class ThompsonSampling:
+    """x_t = argmax_{x ∈ Q} f_t(x), f_t ~ GP(μ_{t-1}, ν_t² σ²_{t-1}), Eq. (3): exact on finite Q, pathwise elsewhere."""
+
+    def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
+        return belief.posterior.draw(Q, rng, nu)
+
+    def surface(self, belief: Belief, nu: float, rng: Generator) -> Path:
+        return belief.posterior.path(rng, nu)
+
+
+class _Spread(NamedTuple):
+    posterior: Posterior
+
+    def __call__(self, Q: Array) -> Array:
+        return self.posterior.std(Q)
+
+    def gradient(self, Q: Array) -> tuple[Array, Array]:
+        _, variance, _, d_variance = self.posterior.gradients(Q)
+        return std_gradient(self.posterior, variance, d_variance)
+
+
+@dataclass(frozen=True)
+class UncertaintySampling:
+    """x_t = argmax σ_{t-1}(x): the start that GP-BUCB's theory asks for (Section 4)."""
+
+    def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
+        return belief.posterior.std(Q)
+
+    def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
+        return _Spread(belief.posterior)
+
+
+class _Mean(NamedTuple):
+    posterior: Posterior
+
+    def __call__(self, Q: Array) -> Array:
+        return self.posterior.mean(Q)
+
+    def gradient(self, Q: Array) -> tuple[Array, Array]:
+        return self.posterior.mean_gradient(Q)
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """argmax μ(x): what to recommend, not what to try."""
+
+    def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
+        return belief.posterior.mean(Q)
+
+    def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
+        return _Mean(belief.posterior)
+
+
+def log_h(u: Array) -> tuple[Array, Array]:
+    """log h(u) and its derivative Φ(u)/h(u), with h(u) = φ(u) + u Φ(u), for any u without underflow."""
+    from scipy.special import erfcx, ndtr
+
+    u = np.maximum(u, -1e150)
+    log_phi = -0.5 * u * u - 0.5 * np.log(2.0 * np.pi)
+    near = np.maximum(u, -1.0)  # here the definition is safe
+    h = np.exp(-0.5 * near * near) / np.sqrt(2.0 * np.pi) + near * ndtr(near)
+    low = np.clip(u, -1e3, -1.0)  # here h = φ (1 + u Φ/φ), Φ/φ by erfcx
+    ratio = np.sqrt(np.pi / 2.0) * erfcx(-low / np.sqrt(2.0))
+    tail = 1.0 + low * ratio
+    far = np.minimum(u, -1e3)  # and here the sum cancels: h = φ/u² (1 - O(1/u²))
+    return (
+        np.select([u > -1.0, u > -1e3], [np.log(h), log_phi + np.log(tail)], log_phi - 2.0 * np.log(-far)),
+        np.select([u > -1.0, u > -1e3], [ndtr(near) / h, ratio / tail], -far - 2.0 / far),
+    )
+
+
+class _LogEI(NamedTuple):
+    posterior: Posterior
+    best: float
+
+    def __call__(self, Q: Array) -> Array:
+        mean, std = self.posterior.mean_and_std(Q)
+        sigma = np.maximum(std, TINY * np.sqrt(self.posterior.gp.kernel.variance))
+        return np.asarray(np.log(sigma) + log_h((mean - self.best) / sigma)[0])
+
+    def gradient(self, Q: Array) -> tuple[Array, Array]:
+        mean, variance, d_mean, d_variance = self.posterior.gradients(Q)
+        sigma, d_sigma = std_gradient(self.posterior, variance, d_variance)
+        u = (mean - self.best) / sigma
+        log_value, slope = log_h(u)
+        d_u = (d_mean - u[:, None] * d_sigma) / sigma[:, None]
+        return np.log(sigma) + log_value, d_sigma / sigma[:, None] + slope[:, None] * d_u
+
+
+@dataclass(frozen=True)
+class LogEI:
+    """argmax log E[(f(x) - μ⁺)⁺] = log σ + log h((μ - μ⁺)/σ), μ⁺ the best mean among the queries heard."""
+
+    def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
+        posterior = belief.posterior
+        best = float(np.max(posterior.mean_of(belief.known))) if np.any(belief.known) else posterior.gp.mean
+        return _LogEI(posterior, best)
+
+    def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
+        return self.surface(belief, nu, rng)(Q)

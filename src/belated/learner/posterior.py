@@ -1,0 +1,350 @@
+"""The GP posterior of Eq. (1), on a factor that only ever grows.
+
+X        queries x_1 … x_{t-1}, one per row                     (n, D)
+y_tilde  censored feedback ỹ_{1,t} … ỹ_{t-1,t}                   (n,)
+L        lower triangular, L Lᵀ = K + diag(λ)                    (n, n)
+alpha    (K + diag(λ))⁻¹ (ỹ - mean)                              (n,)
+V        L⁻¹ k(X, Q)                                             (n, |Q|)
+
+A row's λ is the prior's lam, or the variance of the noise that came with that row's outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.linalg import blas
+
+from belated.errors import NotPositiveDefinite
+from belated.learner.factor import Factor
+from belated.learner.kernels import Array, Kernel
+
+JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # relative to the mean of the diagonal
+FEATURES = 512  # frequencies of a pathwise draw: its prior covariance is off by at most 1/√(2·512) ≈ 0.03 (one std)
+
+
+def root(K: Array) -> Array:
+    """Lower triangular R with R Rᵀ = K, after the least jitter that makes it possible."""
+    scale = float(np.mean(np.diag(K))) if len(K) else 0.0
+    for jitter in JITTERS:
+        try:
+            R = np.linalg.cholesky(K + (jitter * scale) * np.eye(len(K)))
+        except np.linalg.LinAlgError:
+            continue
+        if np.all(np.isfinite(R)):  # cholesky of NaN gives NaN and does not raise
+            return np.asarray(R, dtype=np.float64)
+    raise NotPositiveDefinite
+
+
+@dataclass(frozen=True)
+class GP:
+    """The prior: f ~ GP(mean, kernel), outcomes with noise variance lam."""
+
+    kernel: Kernel
+    lam: float
+    mean: float = 0.0
+
+    def condition(self, X: Array, y_tilde: Array, lams: Array | None = None, Q: Array | None = None) -> Posterior:
+        """The belief given outcomes y_tilde at X; n = 0 gives the prior. With Q, it answers for Q at once."""
+        return Grown().condition(self, range(len(X)), X, y_tilde, lams, Q)
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A kernel on a finite Q: what every table and every exact draw over Q starts from."""
+
+    kernel: Kernel
+    Q: Array
+
+    @cached_property
+    def variance(self) -> Array:
+        return self.kernel.diag(self.Q)
+
+    @cached_property
+    def root(self) -> Array:
+        """R with R Rᵀ = k(Q, Q); O(|Q|³), once per hyperparameters and only when something is drawn."""
+        return root(self.kernel(self.Q, self.Q))
+
+    @cached_property
+    def _index(self) -> dict[bytes, int]:
+        return {q.tobytes(): i for i, q in enumerate(self.Q)}
+
+    def where(self, x: Array) -> int:
+        """The index of x in Q, -1 when it is not there."""
+        return self._index.get(x.tobytes(), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """V = L⁻¹k(X, Q) for a finite Q, and what is left of the prior variance: an ask over Q needs no solve."""
+
+    prior: Prior
+    variance: Array  # σ²(q), before clipping                     (|Q|,)
+    n: int
+    room: Array  # V, with space for more rows
+    places: NDArray[np.intp]  # where each row's x is in Q, likewise
+
+    @classmethod
+    def empty(cls, kernel: Kernel, Q: Array) -> Table:
+        prior = Prior(kernel, Q)
+        return cls(prior, prior.variance, 0, np.empty((32, len(Q))), np.empty(32, dtype=np.intp))
+
+    @property
+    def Q(self) -> Array:
+        return self.prior.Q
+
+    @property
+    def V(self) -> Array:
+        return self.room[: self.n]
+
+    @property
+    def where(self) -> NDArray[np.intp]:
+        """The index in Q of every x so far; -1 for one that is not in Q."""
+        return self.places[: self.n]
+
+    def grow(self, x: Array, row: Array) -> Table:
+        """Append v = (k(x, Q) - row·V) / pivot, where (row, pivot) is the factor's row of x."""
+        k = self.prior.kernel(x[None, :], self.Q)[0]
+        v = (k - row[:-1] @ self.V) / row[-1] if self.n else k / row[-1]
+        room, places = self.room, self.places
+        if self.n == len(room):
+            room, places = np.resize(room, (2 * self.n, len(self.Q))), np.resize(places, 2 * self.n)
+        room[self.n], places[self.n] = v, self.prior.where(x)
+        return Table(self.prior, self.variance - v * v, self.n + 1, room, places)
+
+    def cut(self, n: int) -> Table:
+        """The table of the first n rows, in memory of its own: rows after them will be written again."""
+        if n == self.n:
+            return self
+        variance = self.prior.variance.copy()
+        for v in self.room[:n]:  # one by one, as growing does, for the same bits
+            variance -= v * v
+        return Table(self.prior, variance, n, self.room.copy(), self.places.copy())
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A belief about f: mean, std, cov and draws at any points Q (q, D). A value: news makes a new one."""
+
+    gp: GP
+    X: Array
+    y_tilde: Array
+    lams: Array
+    factor: Factor
+    table: Table | None = None
+
+    @cached_property
+    def _whitened(self) -> Array:
+        """L⁻¹ (ỹ - mean)."""
+        return self.factor.solve(self.y_tilde - self.gp.mean)
+
+    @cached_property
+    def alpha(self) -> Array:
+        return self.factor.solve_transposed(self._whitened)
+
+    @cached_property
+    def _dense(self) -> Array:
+        return self.factor.dense()
+
+    def _solve(self, B: Array) -> Array:
+        """L⁻¹ B for B (n, q) in Fortran order."""
+        return blas.dtrsm(1.0, self._dense, B, lower=0, trans_a=1) if self.factor.n else B
+
+    def _solve_transposed(self, B: Array) -> Array:
+        return blas.dtrsm(1.0, self._dense, B, lower=0, trans_a=0) if self.factor.n else B
+
+    def _whitened_kernel(self, Q: Array) -> Array:
+        """V = L⁻¹ k(X, Q)."""
+        if self.table is not None and Q is self.table.Q:
+            return self.table.V
+        return self._solve(self.gp.kernel(Q, self.X).T)
+
+    def mean(self, Q: Array) -> Array:
+        """μ(q) = k(q)ᵀ (K + λI)⁻¹ ỹ, Eq. (1)."""
+        if self.table is not None and Q is self.table.Q:
+            return self.gp.mean + self._whitened @ self.table.V
+        return self.gp.mean + self.gp.kernel(Q, self.X) @ self.alpha
+
+    def variance(self, Q: Array) -> Array:
+        """σ²(q) = k(q, q) - k(q)ᵀ (K + λI)⁻¹ k(q), Eq. (1), kept within 0 and the prior's."""
+        prior = self.gp.kernel.diag(Q)
+        if self.table is not None and Q is self.table.Q:
+            left = self.table.variance
+        else:
+            left = prior - np.sum(np.square(self._whitened_kernel(Q)), axis=0)
+        return np.clip(left, 0.0, prior)
+
+    def std(self, Q: Array) -> Array:
+        return np.sqrt(self.variance(Q))
+
+    def mean_and_std(self, Q: Array) -> tuple[Array, Array]:
+        """Both at the price of one kernel matrix."""
+        if self.table is not None and Q is self.table.Q:
+            return self.mean(Q), self.std(Q)
+        K, prior = self.gp.kernel(Q, self.X), self.gp.kernel.diag(Q)
+        mean = self.gp.mean + K @ self.alpha
+        left = prior - np.sum(np.square(self._solve(K.T)), axis=0)
+        return mean, np.sqrt(np.clip(left, 0.0, prior))
+
+    def mean_of(self, rows: NDArray[np.bool_]) -> Array:
+        """μ(x_s) at some of its own queries: K alpha = ỹ - λ alpha, so no kernel is needed."""
+        return (self.y_tilde - self.lams * self.alpha)[rows]
+
+    def std_of(self, rows: NDArray[np.bool_]) -> Array:
+        """σ(x_s) at some of its own queries: a look-up where there is a table."""
+        if self.table is None or np.any(self.table.where[rows] < 0):
+            return self.std(self.X[rows])
+        return np.sqrt(np.maximum(self.table.variance[self.table.where[rows]], 0.0))
+
+    def cov(self, Q: Array) -> Array:
+        """σ²(q, q'), Eq. (1)                                      (q, q)."""
+        V = self._whitened_kernel(Q)
+        return self.gp.kernel(Q, Q) - V.T @ V
+
+    def draw(self, Q: Array, rng: Generator, scale: float = 1.0) -> Array:
+        """f ~ GP(μ, scale² σ²) at Q, exactly: μ + scale · (a draw of the deviation, with covariance σ²(q, q')).
+
+        The deviation is R z with R Rᵀ = cov(Q). When every x is in the table's Q it is f0 - k(·)ᵀ(K + λI)⁻¹(f0(X) + ε)
+        with f0 = R0 z drawn from the prior on Q: the same law in O(n|Q| + |Q|²), with no nearly singular root."""
+        z = rng.standard_normal(len(Q))
+        table = self.table
+        if table is None or Q is not table.Q or np.any(table.where < 0):
+            return self.mean(Q) + scale * (root(self.cov(Q)) @ z)
+        f0 = table.prior.root @ z
+        residual = f0[table.where] + np.sqrt(self.lams) * rng.standard_normal(len(self.X))
+        return self.mean(Q) + scale * (f0 - self.factor.solve(residual) @ table.V)
+
+    def path(self, rng: Generator, scale: float = 1.0) -> Path:
+        """f ~ GP(μ, scale² σ²) as a function, by pathwise conditioning of a random Fourier draw of the prior.
+
+        f = μ + scale (f0 - k(·)ᵀ(K + λI)⁻¹(f0(X) + ε)), f0 ~ prior, ε ~ N(0, λ)."""
+        kernel = self.gp.kernel
+        omega = kernel.frequencies(rng, FEATURES, self.X.shape[1])
+        real, imaginary = rng.standard_normal((2, FEATURES)) * np.sqrt(kernel.variance / FEATURES)
+        # real cos(ωx) + imaginary sin(ωx) is one cosine
+        amplitude, phase = np.hypot(real, imaginary), np.arctan2(imaginary, real)
+        f0 = np.cos(self.X @ omega.T - phase) @ amplitude
+        residual = f0 + np.sqrt(self.lams) * rng.standard_normal(len(self.X))
+        update = self.factor.solve_transposed(self.factor.solve(residual))
+        return Path(self.gp, self.X, self.alpha - scale * update, omega, phase, scale * amplitude)
+
+    def mean_gradient(self, Q: Array) -> tuple[Array, Array]:
+        """μ(q) and ∂μ/∂q                                          (q,), (q, D)."""
+        return _kernel_sum(self.gp, Q, self.X, self.alpha)
+
+    def gradients(self, Q: Array) -> tuple[Array, Array, Array, Array]:
+        """μ, σ² and their gradients at Q                           (q,), (q,), (q, D), (q, D)."""
+        K, slopes = self.gp.kernel.slopes(Q, self.X)
+        V = self._solve(K.T)
+        prior = self.gp.kernel.diag(Q)
+        variance = np.clip(prior - np.sum(np.square(V), axis=0), 0.0, prior)
+        B = self._solve_transposed(V).T
+        d_mean, d_variance = np.empty_like(Q), np.empty_like(Q)
+        for columns, inverse_squares, slope in slopes:
+            d_mean[:, columns] = _pull(slope * self.alpha, Q[:, columns], self.X[:, columns], inverse_squares)
+            d_variance[:, columns] = -2.0 * _pull(slope * B, Q[:, columns], self.X[:, columns], inverse_squares)
+        return self.gp.mean + K @ self.alpha, variance, d_mean, d_variance
+
+    def gain(self) -> float:
+        """The realised information gain I(y; f) = ½ log det(I + K/λ)."""
+        return 0.5 * (self.factor.logdet() - float(np.sum(np.log(self.lams))))
+
+
+def _pull(W: Array, Q: Array, X: Array, inverse_squares: Array) -> Array:
+    """Σ_i W_qi ∂r²(q, x_i)/∂q = 2/l² (q Σ_i W_qi - Σ_i W_qi x_i)   (q, width)."""
+    return np.asarray(2.0 * inverse_squares * (Q * W.sum(axis=1, keepdims=True) - W @ X))
+
+
+def _kernel_sum(gp: GP, Q: Array, X: Array, a: Array) -> tuple[Array, Array]:
+    """mean + k(q, X) a, and its gradient."""
+    K, slopes = gp.kernel.slopes(Q, X)
+    gradient = np.empty_like(Q)
+    for columns, inverse_squares, slope in slopes:
+        gradient[:, columns] = _pull(slope * a, Q[:, columns], X[:, columns], inverse_squares)
+    return gp.mean + K @ a, gradient
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """One drawn function: mean + k(·, X) a + Σ_j amplitude_j cos(ω_j · - phase_j)."""
+
+    gp: GP
+    X: Array
+    a: Array
+    omega: Array
+    phase: Array
+    amplitude: Array
+
+    def __call__(self, Q: Array) -> Array:
+        waves = np.cos(Q @ self.omega.T - self.phase)
+        return self.gp.mean + self.gp.kernel(Q, self.X) @ self.a + waves @ self.amplitude
+
+    def gradient(self, Q: Array) -> tuple[Array, Array]:
+        value, slope = _kernel_sum(self.gp, Q, self.X, self.a)
+        angle = Q @ self.omega.T - self.phase
+        return value + np.cos(angle) @ self.amplitude, slope - (np.sin(angle) * self.amplitude) @ self.omega
+
+
+@dataclass
+class Grown:
+    """The factor (and table) of the last belief, kept so that the next one grows from it.
+
+    Rows are known by their trial number and λ. Whatever was asked before, the belief is what a fresh one would be:
+    rows that agree with the last ones from the first on are kept, the rest is cut off and grown again."""
+
+    kernel: Kernel | None = None
+    ids: Array = field(default_factory=lambda: np.empty(0))
+    lams: Array = field(default_factory=lambda: np.empty(0))
+    factor: Factor = field(default_factory=Factor)
+    table: Table | None = None
+
+    def condition(
+        self,
+        gp: GP,
+        ids: Sequence[int] | NDArray[np.intp],
+        X: Array,
+        y_tilde: Array,
+        lams: Array | None = None,
+        Q: Array | None = None,
+    ) -> Posterior:
+        """gp.condition(X, y_tilde, lams, Q), where row i is the query with number ids[i]."""
+        own = np.full(len(X), gp.lam) if lams is None else lams
+        numbers = np.asarray(ids, dtype=float)
+        scale = gp.kernel.variance + (float(np.mean(own)) if len(own) else 0.0)
+        for jitter in JITTERS:
+            try:
+                self._grow(gp.kernel, numbers, X, own + jitter * scale, Q)
+            except NotPositiveDefinite:
+                continue
+            return Posterior(gp, X, y_tilde, own, self.factor, self.table)
+        raise NotPositiveDefinite
+
+    def _grow(self, kernel: Kernel, ids: Array, X: Array, lams: Array, Q: Array | None) -> None:
+        known = _agreement(self.ids, ids, self.lams, lams) if kernel == self.kernel else 0
+        factor, table = self.factor.cut(known), self.table
+        if Q is None:
+            table = None
+        elif table is not None and table.Q is Q and table.prior.kernel == kernel:
+            table = table.cut(known)
+        else:
+            table = Table.empty(kernel, Q)
+            for i in range(known):  # a table that is asked for later catches up with the factor
+                table = table.grow(X[i], factor.row(i))
+        self.kernel = None  # until done: a failure half-way must not be taken for a belief
+        K = kernel(X[known:], X) if known < len(X) else X
+        for i in range(known, len(X)):
+            factor = factor.grow(K[i - known, :i], kernel.variance + lams[i])
+            table = None if table is None else table.grow(X[i], factor.row(i))
+        self.kernel, self.ids, self.lams, self.factor, self.table = kernel, ids, lams, factor, table
+
+
+def _agreement(old: Array, new: Array, old_lams: Array, new_lams: Array) -> int:
+    """How many rows from the first on are the same."""
+    n = min(len(old), len(new))
+    differs = np.flatnonzero((old[:n] != new[:n]) | (old_lams[:n] != new_lams[:n]))
+    return int(differs[0]) if len(differs) else n

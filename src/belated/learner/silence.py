@@ -1,0 +1,237 @@
+"""What an unheard outcome counts as: the one question that every method answers.
+
+d      delay of a query, inf while untold                          (n,)
+age    t - s in rounds (Section 3.1), or τ̄_t - τ_s by the clock (App. A.4)   (n,)
+m      patience
+seen   1{d_s ≤ min(m, age)}: outcomes that a choice may use         (n,)
+ỹ      censored feedback: y where seen, the silence's fill elsewhere
+
+A silence is a small value: it says which queries belong to the belief and what stands in for the outcomes not heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from belated.errors import InvalidInput
+from belated.learner.kernels import Array, Mask
+from belated.learner.posterior import GP, Grown, Posterior
+
+
+def in_time(delay: Array, age: Array, m: float) -> Mask:
+    """1{d_s ≤ min(m, t - s)}, the paper's indicator."""
+    return np.asarray(delay <= np.minimum(m, age))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class History:
+    """What a choice knows: one row per query asked so far, by number. The model's scale has the best largest."""
+
+    number: NDArray[np.intp]
+    X: Array
+    y: Array  # the outcome where seen
+    seen: Mask  # heard, and the model may use it
+    pending: Mask  # not heard, still within patience
+    infeasible: Mask  # x made it fail: counts as the floor
+    gone: Mask  # lost or withdrawn: as if never asked
+    recent: Mask  # age ≤ m and not gone: what ν_t sums over
+    order: NDArray[np.intp]  # when the outcome was told, for the order of arrival
+    lams: Array  # the outcome's own noise variance, NaN where lam serves
+    floor: float | None  # the least value f can take; None: unknown and nothing heard to stand in for it
+
+    @property
+    def known(self) -> Mask:
+        """The rows whose value needs no filling: heard, or infeasible (the floor)."""
+        return self.seen | self.infeasible
+
+    def own_lams(self, gp: GP) -> Array:
+        return np.where(np.isnan(self.lams), gp.lam, self.lams)
+
+
+class Filled(NamedTuple):
+    """The rows of a belief, in the order in which they enter it, and their ỹ."""
+
+    rows: NDArray[np.intp]
+    y_tilde: Array
+
+
+class Silence(Protocol):
+    """How the unheard count. `heard` gives the belief from the known rows alone."""
+
+    forgets: bool  # whether a query whose patience has run out is no information
+
+    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled: ...
+
+    def spec(self) -> dict[str, object]:
+        """Its name and numbers, as plain values."""
+
+
+def _rows(h: History, keep: Mask, unheard: Array | float) -> Filled:
+    rows = np.flatnonzero(keep)
+    return Filled(rows, np.where(h.known, h.y, unheard)[rows])
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The paper's rule: an unheard y_s counts as the least value f can take, for good once patience has run out."""
+
+    forgets = False
+
+    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
+        return _rows(h, ~h.gone, floor)
+
+    def spec(self) -> dict[str, object]:
+        return {"silence": "floor"}
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """GP-BUCB, GP-BTS (hallucination): an unheard y_s counts as the mean given the heard; σ learns and μ does not.
+
+    After patience it is no information."""
+
+    forgets = True
+
+    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
+        return _rows(h, h.known | h.pending, believed(h, heard))
+
+    def spec(self) -> dict[str, object]:
+        return {"silence": "unknown"}
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The floor while pending, so that the search looks elsewhere; no information once patience has run out."""
+
+    forgets = True
+
+    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
+        return _rows(h, h.known | h.pending, floor)
+
+    def spec(self) -> dict[str, object]:
+        return {"silence": "waiting"}
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """GP-UCB, asy-TS: what is not heard is not there. Rows come in order of arrival, so telling appends."""
+
+    forgets = True
+
+    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
+        rows = arrived(h)
+        return Filled(rows, h.y[rows])
+
+    def spec(self) -> dict[str, object]:
+        return {"silence": "ignored"}
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """An unheard y_s counts as the average posterior mean at the k heard queries nearest to x_s (footnote of §3.1)."""
+
+    k: int = 3
+    forgets = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise InvalidInput(f"k must be a positive whole number (got {self.k!r})")
+
+    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
+        from scipy.spatial.distance import cdist
+
+        fill = believed(h, heard)
+        known = np.flatnonzero(h.known)
+        if len(known) and np.any(h.pending):
+            means = heard().mean(h.X[known])
+            near = np.argsort(cdist(h.X[h.pending], h.X[known]), axis=1, kind="stable")[:, : self.k]
+            fill[h.pending] = means[near].mean(axis=1)
+        return _rows(h, h.known | h.pending, fill)
+
+    def spec(self) -> dict[str, object]:
+        return {"silence": "nearest", "k": self.k}
+
+
+@dataclass(frozen=True)
+class Halfway:
+    """A pending y_s counts as floor + share (belief - floor); everything else as `base` has it."""
+
+    base: Silence
+    share: float = 0.5
+    forgets = True
+
+    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
+        fill = np.where(h.pending, floor + self.share * (believed(h, heard) - floor), h.y)
+        rows, y_tilde = self.base.fill(h, floor, heard)
+        fill[rows] = np.where(h.pending[rows], fill[rows], y_tilde)
+        rows = np.union1d(rows, np.flatnonzero(h.pending))
+        return Filled(rows, fill[rows])
+
+    def spec(self) -> dict[str, object]:
+        return {"silence": "halfway", "base": self.base.spec(), "share": self.share}
+
+
+def believed(h: History, heard: Callable[[], Posterior]) -> Array:
+    """The mean given the known rows at every pending query, NaN elsewhere                     (n,)."""
+    fill = np.full(len(h.X), np.nan)
+    if np.any(h.pending):
+        fill[h.pending] = heard().mean(h.X[h.pending])
+    return fill
+
+
+def arrived(h: History) -> NDArray[np.intp]:
+    """The known rows in order of arrival."""
+    rows = np.flatnonzero(h.known)
+    return rows[np.argsort(h.order[rows], kind="stable")]
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """A posterior, and which of its rows the policies need to know about."""
+
+    posterior: Posterior
+    known: Mask  # rows with an outcome of their own
+    recent: Mask  # rows that ν_t sums over
+
+
+@dataclass
+class Memory:
+    """The factors that a study keeps between asks: of the known rows, and of the rows of the belief."""
+
+    heard: Grown = field(default_factory=Grown)
+    belief: Grown = field(default_factory=Grown)
+
+
+def believe(gp: GP, silence: Silence, h: History, Q: Array | None = None, memory: Memory | None = None) -> Belief:
+    """The belief that a silence makes of a history. `memory` only saves time: without it the numbers are the same."""
+    memory = memory or Memory()
+    floor = gp.mean if h.floor is None else h.floor
+    h = replace(h, y=np.where(h.infeasible, floor, h.y))
+    lams = h.own_lams(gp)
+    in_order = arrived(h)
+    made: list[Posterior] = []
+
+    def heard() -> Posterior:
+        if not made:
+            made.append(memory.heard.condition(gp, h.number[in_order], h.X[in_order], h.y[in_order], lams[in_order]))
+        return made[0]
+
+    rows, y_tilde = silence.fill(h, floor, heard)
+    if np.any(np.isnan(y_tilde)):
+        raise InvalidInput(f"{silence!r} left an outcome unfilled")
+    posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, lams[rows], Q)
+    return Belief(posterior, h.known[rows], h.recent[rows])
+
+
+SILENCES: dict[str, Silence] = {
+    "floor": Floor(),
+    "unknown": Unknown(),
+    "waiting": Waiting(),
+    "ignored": Ignored(),
+    "nearest": Nearest(),
+}

@@ -1,0 +1,1 @@
+"""A study's memory: append and read."""

@@ -1,0 +1,72 @@
+"""What an outcome may be: the goal, the worst and best value of f, and the limits beyond which a value is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from belated.errors import InvalidInput, Outside
+from belated.learner.scale import Bounds
+from belated.plain import number, shown
+
+Goal = Literal["maximize", "minimize"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """goal, floor (worst value of the noise-free f), ceiling (best), limits (lo, hi); None means unknown."""
+
+    goal: Goal = "maximize"
+    floor: float | None = None
+    ceiling: float | None = None
+    limits: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, goal: object, floor: object, ceiling: object, limits: object) -> Outcome:
+        """The outcome that a user declares."""
+        if goal not in ("maximize", "minimize"):
+            raise InvalidInput(f'goal must be "maximize" or "minimize" (got {shown(goal)})')
+        worst = None if floor is None else number(floor, "floor")
+        best = None if ceiling is None else number(ceiling, "ceiling")
+        if worst is not None and best is not None and not (worst < best if goal == "maximize" else worst > best):
+            rule = (
+                "less than the ceiling" if goal == "maximize" else "more than the ceiling when the goal is to minimize"
+            )
+            raise InvalidInput(f"floor must be {rule} (got floor {worst!r}, ceiling {best!r})")
+        if limits is None:
+            return cls(goal="maximize" if goal == "maximize" else "minimize", floor=worst, ceiling=best)
+        if not isinstance(limits, Sequence) or isinstance(limits, str) or len(limits) != 2:
+            raise InvalidInput(f"limits must be a pair (lo, hi) (got {shown(limits)})")
+        lo, hi = number(limits[0], "limits"), number(limits[1], "limits")
+        if not lo < hi:
+            raise InvalidInput(f"limits must have lo less than hi (got {lo!r}, {hi!r})")
+        return cls(goal="maximize" if goal == "maximize" else "minimize", floor=worst, ceiling=best, limits=(lo, hi))
+
+    @property
+    def sign(self) -> float:
+        return 1.0 if self.goal == "maximize" else -1.0
+
+    @property
+    def bounds(self) -> Bounds:
+        """What the learner needs to know of it."""
+        return Bounds(self.sign, self.floor, self.ceiling)
+
+    def accept(self, value: object) -> float:
+        """The value as a float, if it is a finite number within the limits."""
+        y = number(value, "value")
+        if self.limits is not None and not self.limits[0] <= y <= self.limits[1]:
+            raise Outside(
+                f"value must lie within the limits {self.limits[0]!r} to {self.limits[1]!r} (got {y!r}); "
+                "correct the value, or declare wider limits"
+            )
+        return y
+
+    def flag(self, y: float) -> str:
+        """What to say of an outcome below the floor; empty when there is nothing to say."""
+        if self.floor is None or self.sign * y >= self.sign * self.floor:
+            return ""
+        return f"the outcome {y!r} is worse than the floor {self.floor!r}"
+
+    def better(self, a: float, b: float) -> bool:
+        return self.sign * a > self.sign * b

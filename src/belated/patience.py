@@ -1,0 +1,75 @@
+"""How long an outcome is waited for: m, in rounds (section 3.1) or by the clock (App. A.4)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+
+from belated.errors import InvalidInput
+from belated.plain import is_number, number, shown, unwrapped
+
+SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "w": 604800.0}
+WRITTEN = re.compile(r"\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(ms|[smhdw])\s*", re.ASCII)
+
+
+def duration(value: str | timedelta | int | float, what: str = "duration") -> float:
+    """Seconds of "14d", "1.5h", "15m", "90s", "500ms", "2w", a timedelta, or a number of seconds; more than 0."""
+    seconds = _seconds(value, what)
+    if not 0 < seconds < math.inf:
+        raise InvalidInput(f"{what} must be more than 0 and finite (got {shown(value)})")
+    return seconds
+
+
+def _seconds(value: object, what: str) -> float:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if not isinstance(value, str):
+        if not is_number(unwrapped(value)):
+            raise InvalidInput(f'{what} must be a timedelta, seconds, or a string such as "90s" (got {shown(value)})')
+        return number(value, what)
+    written = WRITTEN.fullmatch(value)
+    if written is None:
+        raise InvalidInput(f'{what} must be a number and a unit such as "14d", "1h", "15m", "90s" (got {shown(value)})')
+    amount, unit = float(written[1]), written[2]
+    return amount / 1000 if unit == "ms" else amount * SECONDS[unit]
+
+
+@dataclass(frozen=True)
+class Patience:
+    """m: after so many rounds, or seconds by the clock, an outcome counts as late; inf when it never does."""
+
+    m: float = math.inf
+    by_clock: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.m > 0:
+            raise InvalidInput(f"patience must be more than 0 (got {self.m:g})")
+        if not self.by_clock and math.isfinite(self.m) and self.m != int(self.m):
+            raise InvalidInput(f"patience in rounds must be a whole number (got {self.m:g})")
+
+    @classmethod
+    def of(cls, value: int | float | str | timedelta | Patience | None) -> Patience:
+        """None never expires; a number counts rounds; "14d", "90s" or a timedelta is measured by the clock."""
+        if value is None:
+            return cls()
+        if isinstance(value, Patience):
+            return value
+        if isinstance(value, str | timedelta):
+            return cls(duration(value, "patience"), by_clock=True)
+        if not is_number(unwrapped(value)):
+            kinds = 'rounds, a timedelta, a string such as "14d", or None'
+            raise InvalidInput(f"patience must be {kinds} (got {shown(value)})")
+        return cls(number(value, "patience"))
+
+    def __str__(self) -> str:
+        """ "20 rounds", "14d" or "none"; the text of a duration reads back as the same one."""
+        if math.isinf(self.m):
+            return "none"
+        if not self.by_clock:
+            return f"{int(self.m)} round{'' if self.m == 1 else 's'}"
+        texts = [f"{self.m / size:.0f}{unit}" for unit, size in SECONDS.items() if unit != "w"]
+        texts.append(f"{self.m / 0.001:.0f}ms")
+        short = [text for text in texts if len(text) < 12 and "inf" not in text]
+        return next((text for text in short if _seconds(text, "patience") == self.m), f"{self.m!r}s")

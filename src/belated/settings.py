@@ -1,0 +1,137 @@
+"""Everything a study is created with, checked, and with what the algorithm implies filled in."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+
+from belated.errors import Contradiction, InvalidInput
+from belated.learner.algorithms import Algorithm, named
+from belated.learner.domain import Finite
+from belated.learner.problem import Problem
+from belated.learner.silence import SILENCES, Silence
+from belated.outcome import Outcome
+from belated.parameters import Choice, Integer, Real
+from belated.patience import Patience
+from belated.plain import shown, whole
+from belated.points import Points
+from belated.space import Space
+
+Declared = Mapping[str, Real | Integer | Choice] | Points | Space
+Late = Literal["use", "ignore"]
+Repeats = Literal["always", "heard", "never"]
+
+SILENCE_HELP = (
+    'silence must be said: what does an unheard outcome mean? "floor" (no news is the worst news), '
+    '"unknown" (it is coming, it is merely late), "waiting" (the floor while pending, then nothing), or "ignored"'
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything a study was created with, implied choices filled in."""
+
+    space: Space
+    context: Space | None
+    outcome: Outcome
+    algorithm: Algorithm
+    silence: Silence
+    patience: Patience
+    late: Late
+    repeats: Repeats
+    initial: int
+    seed: int
+
+    @property
+    def problem(self) -> Problem:
+        return Problem(
+            algorithm=self.algorithm,
+            silence=self.silence,
+            bounds=self.outcome.bounds,
+            query=self.space.domain,
+            query_widths=self.space.widths,
+            context=None if self.context is None else self.context.domain,
+            context_widths=() if self.context is None else self.context.widths,
+            initial=self.initial,
+        )
+
+
+def settle(
+    *,
+    space: Declared,
+    context: Declared | None,
+    goal: str,
+    floor: float | None,
+    ceiling: float | None,
+    limits: tuple[float, float] | None,
+    silence: str | Silence | None,
+    patience: int | str | timedelta | None,
+    late: Late | None,
+    algorithm: str | Algorithm,
+    repeats: Repeats | None,
+    initial: int | None,
+    seed: int | None,
+) -> Settings:
+    """The settings of a study from what the user said, refusing what contradicts the algorithm."""
+    chosen = algorithm if isinstance(algorithm, Algorithm) else named(algorithm)
+    m = Patience.of(patience)
+    if chosen.patience is True and math.isinf(m.m):
+        raise InvalidInput(f'{chosen.name} needs patience: a number of rounds, or a time such as "14d"')
+    if chosen.patience is False and not math.isinf(m.m):
+        raise Contradiction(
+            f"{chosen.name} knows no patience, its pending stay pending until heard; leave it out (got {m})"
+        )
+    queries = Space.of(space)
+    first = chosen.initial(len(queries.widths)) if initial is None else whole(initial, "initial")
+    if first < 0:
+        raise InvalidInput(f"initial must be at least 0 (got {first})")
+    drawn = secrets.randbits(63) if seed is None else whole(seed, "seed")
+    if drawn < 0:
+        raise InvalidInput(f"seed must be at least 0 (got {drawn})")
+    if isinstance(queries.domain, Finite) and initial is None:
+        first = min(first, len(queries.domain.Q))
+    return Settings(
+        space=queries,
+        context=None if context is None else Space.of(context, "context"),
+        outcome=Outcome.of(goal, floor, ceiling, limits),
+        algorithm=chosen,
+        silence=_silence(chosen, silence),
+        patience=m,
+        late=_implied(chosen, "late", late, ("use", "ignore"), chosen.late, "use"),
+        repeats=_implied(chosen, "repeats", repeats, ("always", "heard", "never"), chosen.repeats, "heard"),
+        initial=first,
+        seed=drawn,
+    )
+
+
+def _silence(algorithm: Algorithm, said: str | Silence | None) -> Silence:
+    if isinstance(said, str):
+        if said not in SILENCES:
+            raise InvalidInput(
+                f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {said!r})"
+            )
+        said = SILENCES[said]
+    if said is not None and not callable(getattr(said, "fill", None)):
+        raise InvalidInput(
+            f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {shown(said)})"
+        )
+    if algorithm.silence is None:
+        if said is None:
+            raise InvalidInput(SILENCE_HELP)
+        return said
+    if said is not None and said != algorithm.silence:
+        implied = algorithm.silence.spec()["silence"]
+        raise Contradiction(f'{algorithm.name} implies silence="{implied}"; leave silence out (got {said!r})')
+    return algorithm.silence
+
+
+def _implied(algorithm: Algorithm, what: str, said: Any, options: tuple[str, ...], implied: Any, default: str) -> Any:
+    if said is not None and said not in options:
+        raise InvalidInput(f"{what} must be one of {', '.join(options)} (got {shown(said)})")
+    if implied is not None and said not in (None, implied):
+        raise Contradiction(f'{algorithm.name} implies {what}="{implied}"; leave {what} out (got {said!r})')
+    return implied or said or default

@@ -1,0 +1,254 @@
+"""What happened to a study, and what follows from it: events -> trials.
+
+Events are appended and never changed; an outcome's delay, a trial's status and all that a choice may know are computed
+from them and from now. Order comes from positions, never from the clock.
+
+s        number of a trial, counted from 1
+age      rounds: t - s, where t is the next number;   by the clock: now - asked_at, never below 0
+delay    rounds: t - s, where t is the first number that can use the outcome;   by the clock: told_at - asked_at
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from belated.learner.kernels import Array
+from belated.learner.silence import History, in_time
+from belated.patience import Patience
+
+Status = Literal["pending", "heard", "late", "expired", "failed"]
+Failure = Literal["lost", "infeasible", "withdrawn"]
+FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A query was chosen (or given by hand)."""
+
+    number: int
+    params: Mapping[str, Any]
+    context: Mapping[str, Any] | None
+    knew: int  # position of the last event that the choice knew
+    considered_at: float  # τ̄_t, the only clock reading that the choice used
+    asked_at: float  # τ_t
+    by_hand: bool = False
+    note: str = ""
+    fitted: Mapping[str, Any] | None = None  # hyperparameters, when they were found for this choice
+    key: str | None = None
+    part: int = 0  # of a batch
+    parts: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """An outcome was heard."""
+
+    number: int
+    value: float
+    noise: float | None
+    at: float  # when it came
+    delay: float  # rounds
+    key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refused:
+    """An outcome that contradicts an earlier one was told; kept for the record, never used."""
+
+    number: int
+    value: float
+    noise: float | None
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed:
+    """A trial ended without an outcome."""
+
+    number: int
+    kind: Failure
+    at: float
+
+
+Event = Asked | Told | Refused | Failed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A query and what is known of it, as of the call that returned it."""
+
+    number: int  # t
+    params: Mapping[str, Any]  # x_t
+    context: Mapping[str, Any] | None = None  # z_t
+    asked_at: float  # τ_t, seconds
+    status: Status
+    outcome: float | None = None  # y_t, once told
+    delay: float | None = None  # d_t, once told: rounds, or seconds when patience is by the clock
+    told_at: float | None = None  # seconds
+    known_from: int | None = None  # the first number whose choice could use the outcome
+    noise: float | None = None  # standard deviation that came with the outcome
+    failure: Failure | None = None
+    by_hand: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """What became of a tell."""
+
+    number: int
+    status: Literal["heard", "duplicate", "late"]
+    delay: float
+    used: bool  # whether the model uses the outcome
+    note: str = ""
+
+
+@dataclass
+class Row:
+    """Everything recorded about one trial."""
+
+    asked: Asked
+    told: Told | None = None
+    failed: Failed | None = None
+
+
+NO_ORDER = np.iinfo(np.intp).max
+
+
+@dataclass
+class State:
+    """The fold of events: rows by number, and the same as growing arrays, so that a choice need not visit every row."""
+
+    patience: Patience
+    late: Literal["use", "ignore"]
+    columns: int
+    rows: list[Row] = field(default_factory=list)
+    position: int = 0
+    fitted: list[Asked] = field(default_factory=list)  # the asks that came with new hyperparameters
+
+    def __post_init__(self) -> None:
+        self._room(32)
+
+    def _room(self, size: int) -> None:
+        n = len(self.rows)
+
+        def grown(old: str, fill: float, shape: tuple[int, ...], kind: type) -> Any:
+            new: Any = np.full(shape, fill, dtype=kind)
+            if n:
+                new[:n] = getattr(self, old)[:n]
+            return new
+
+        self._X: Array = grown("_X", math.nan, (size, self.columns), float)
+        self._y: Array = grown("_y", math.nan, (size,), float)
+        self._noise: Array = grown("_noise", math.nan, (size,), float)
+        self._asked_at: Array = grown("_asked_at", math.nan, (size,), float)
+        self._delay: Array = grown("_delay", math.inf, (size,), float)
+        self._order: NDArray[np.intp] = grown("_order", NO_ORDER, (size,), np.intp)
+        self._infeasible: NDArray[np.bool_] = grown("_infeasible", 0, (size,), bool)
+        self._gone: NDArray[np.bool_] = grown("_gone", 0, (size,), bool)
+
+    def fork(self) -> State:
+        """A copy that may go on by itself."""
+        other = copy(self)
+        other.rows, other.fitted = list(self.rows), list(self.fitted)
+        other._room(len(self._y))
+        return other
+
+    @property
+    def next_number(self) -> int:
+        return len(self.rows) + 1
+
+    def delay_of(self, asked: Asked, told: Told) -> float:
+        """d_s, in rounds or by the clock as patience is."""
+        return max(0.0, told.at - asked.asked_at) if self.patience.by_clock else told.delay
+
+    def apply(self, event: Event, x: Array | None = None) -> None:
+        """The next event; x is the row of an asked query."""
+        self.position += 1
+        if isinstance(event, Asked):
+            i = len(self.rows)
+            if i == len(self._y):
+                self._room(2 * i)
+            self.rows.append(Row(event))
+            self._X[i], self._asked_at[i] = x, event.asked_at
+            if event.fitted is not None:
+                self.fitted.append(event)
+            return
+        i, row = event.number - 1, self.rows[event.number - 1]
+        if isinstance(event, Told):
+            row.told = event
+            self._y[i], self._delay[i], self._order[i] = event.value, self.delay_of(row.asked, event), self.position
+            self._noise[i] = math.nan if event.noise is None else event.noise
+            self._gone[i] = False  # an outcome after "lost" is taken
+        elif isinstance(event, Failed):
+            row.failed = event
+            self._infeasible[i], self._gone[i] = event.kind == "infeasible", event.kind != "infeasible"
+            self._order[i] = self.position
+
+    def ages(self, now: float) -> Array:
+        """How long each query has been out when the next one is chosen."""
+        n = len(self.rows)
+        if not self.patience.by_clock:
+            return n + 1.0 - np.arange(1.0, n + 1.0)
+        waited = np.maximum(now - self._asked_at[:n], 0.0)
+        told = np.isfinite(self._delay[:n])
+        # what was told was heard: positions say so, whatever the clock does
+        return np.where(told, np.maximum(waited, self._delay[:n]), waited)
+
+    def history(self, now: float) -> History:
+        """What the choice of the next query knows, outcomes in the user's units."""
+        n, m = len(self.rows), self.patience.m
+        age, delay = self.ages(now), self._delay[:n]
+        told = np.isfinite(delay)
+        seen = told if self.late == "use" else in_time(delay, age, m)
+        within = age <= m
+        gone, infeasible = self._gone[:n], self._infeasible[:n]
+        return History(
+            number=np.arange(1, n + 1),
+            X=self._X[:n],
+            y=self._y[:n],
+            seen=seen,
+            pending=within & ~told & ~gone & ~infeasible,
+            infeasible=infeasible,
+            gone=gone,
+            recent=within & ~gone,
+            order=self._order[:n],
+            lams=self._noise[:n],
+            floor=None,
+        )
+
+    def status(self, number: int, now: float) -> Status:
+        """As of now: nothing of it is stored."""
+        row = self.rows[number - 1]
+        if row.told is not None:
+            return "heard" if self.delay_of(row.asked, row.told) <= self.patience.m else "late"
+        if row.failed is not None:
+            return "failed"
+        age = max(now - row.asked.asked_at, 0.0) if self.patience.by_clock else self.next_number - number
+        return "pending" if age <= self.patience.m else "expired"
+
+    def trial(self, number: int, now: float) -> Trial:
+        row = self.rows[number - 1]
+        asked, told, failed = row.asked, row.told, row.failed
+        return Trial(
+            number=number,
+            params=dict(asked.params),
+            context=None if asked.context is None else dict(asked.context),
+            asked_at=asked.asked_at,
+            status=self.status(number, now),
+            outcome=None if told is None else told.value,
+            delay=None if told is None else self.delay_of(asked, told),
+            told_at=None if told is None else told.at,
+            known_from=None if told is None else number + int(told.delay),
+            noise=None if told is None else told.noise,
+            failure=failed.kind if failed is not None and told is None else None,
+            by_hand=asked.by_hand,
+            note=asked.note,
+        )

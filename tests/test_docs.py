@@ -1,0 +1,70 @@
+"""Every Python block of the README and the docs runs, in order, one namespace per page."""
+
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(.*?)\s*")
+
+
+@dataclass(frozen=True)
+class Block:
+    line: int  # of the first line of the source, counted from 1
+    language: str  # what follows the fence, in full
+    source: str
+
+
+def blocks(page: str) -> list[Block]:
+    """The fenced blocks of a Markdown page that call themselves Python, in whatever way."""
+    found: list[Block] = []
+    lines = page.splitlines()
+    at = 0
+    while at < len(lines):
+        opening = FENCE.fullmatch(lines[at])
+        at += 1
+        if opening is None:
+            continue
+        start = at
+        while at < len(lines) and not (lines[at].strip().startswith(opening[1]) and not lines[at].strip(" `~")):
+            at += 1
+        if opening[2].lstrip("{.").lower().startswith("py"):
+            found.append(Block(start + 1, opening[2], textwrap.dedent("\n".join(lines[start:at]))))
+        at += 1
+    return found
+
+
+def blocks_of(path: Path) -> list[Block]:
+    return blocks(path.read_text(encoding="utf-8"))
+
+
+PAGES = [page for page in (README, *sorted(ROOT.glob("docs/**/*.md"))) if page.exists() and blocks_of(page)]
+
+
+def test_the_readme_has_python() -> None:
+    assert blocks_of(README)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks_of(page):
+        assert block.language == "python", f"{page.name}:{block.line - 1}: Python blocks are marked ```python and run"
+        source = "\n" * (block.line - 1) + block.source  # so that a traceback shows the page's own lines
+        exec(compile(source, str(page), "exec"), namespace)
+
+
+def test_a_block_is_found_wherever_it_stands() -> None:
+    plain = "text\n```python\na = 1\n```\n"
+    in_a_list = "- item\n\n  ~~~python no-run\n  if a:\n      b\n  ~~~\n"
+    others = "```sh\n```\n````python\n```\n````\n"
+    assert blocks(plain + in_a_list + others) == [
+        Block(3, "python", "a = 1"),
+        Block(8, "python no-run", "if a:\n    b"),
+        Block(14, "python", "```"),
+    ]

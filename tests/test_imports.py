@@ -1,0 +1,193 @@
+"""Imports point one way, `import belated` is light, and the learner touches no clock, file or global random state."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parents[1] / "src"
+
+# A module may import from earlier rows only, not from its own row. A name stands for a module; with .* for a room, a
+# package inside which modules may import each other as long as they do not go in circles.
+ORDER = [
+    ["belated.errors"],
+    ["belated.plain"],
+    ["belated.learner.domain"],
+    ["belated.learner.kernels"],
+    ["belated.learner.scale"],
+    ["belated.learner.factor"],
+    ["belated.learner.posterior"],
+    ["belated.learner.silence"],
+    ["belated.learner.delays"],
+    ["belated.learner.confidence"],
+    ["belated.learner.policies"],
+    ["belated.learner.maximize"],
+    ["belated.learner.evidence"],
+    ["belated.learner.algorithms"],
+    ["belated.learner.problem"],
+    ["belated.learner.decide"],
+    ["belated.learner"],
+    ["belated.parameters"],
+    ["belated.points"],
+    ["belated.space"],
+    ["belated.outcome", "belated.patience"],
+    ["belated.settings", "belated.trials"],
+    ["belated.ledger.*"],
+    ["belated.study"],
+    ["belated.environment"],
+    ["belated"],
+    ["belated.cli.*", "belated.paper.*", "belated.service.*", "belated.integrations.*"],
+]
+PLACE = {name: (row, name) for row, names in enumerate(ORDER) for name in names}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SRC).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(SRC.glob("belated/**/*.py"))}
+LEARNER = {name: path for name, path in MODULES.items() if name.startswith("belated.learner")}
+
+
+def place(module: str) -> tuple[int, str] | None:
+    """The row of a module and the name it goes by there; None for a module that is not in ORDER."""
+    room = ".".join(module.split(".")[:2]) + ".*"
+    return PLACE.get(module) or PLACE.get(room)
+
+
+def imports(tree: ast.AST, module: str, package: bool) -> Iterator[tuple[int, str, str]]:
+    """(line, from where, what) of every import, also in functions and under TYPE_CHECKING; `import a.b` has no what."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = module.split(".")
+            base = base[: len(base) + package - node.level] if node.level else []
+            where = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((node.lineno, where, alias.name) for alias in node.names)
+
+
+def parse(name: str) -> tuple[ast.Module, bool]:
+    path = MODULES[name]
+    return ast.parse(path.read_text(encoding="utf-8")), path.name == "__init__.py"
+
+
+def imported_modules(name: str) -> Iterator[tuple[int, str]]:
+    """(line, module) of what a module of ours imports from ours; `from belated import study` is belated.study."""
+    tree, package = parse(name)
+    for line, where, what in imports(tree, name, package):
+        if where.split(".")[0] == "belated":
+            yield line, f"{where}.{what}" if f"{where}.{what}" in MODULES else where
+
+
+def test_every_import_is_seen() -> None:
+    source = """
+import belated.space
+from . import errors
+from .learner import kernels as k
+from .. import study
+if TYPE_CHECKING:
+    from belated.trials import Trial
+def f():
+    import scipy.stats as s
+"""
+    seen = [(where, what) for _, where, what in imports(ast.parse(source), "belated.ledger.memory", False)]
+    assert sorted(seen) == [
+        ("belated", "study"),
+        ("belated.ledger", "errors"),
+        ("belated.ledger.learner", "kernels"),
+        ("belated.space", ""),
+        ("belated.trials", "Trial"),
+        ("scipy.stats", ""),
+    ]
+    assert list(imports(ast.parse("from .memory import Memory"), "belated.ledger", True)) == [
+        (1, "belated.ledger.memory", "Memory")
+    ]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_point_one_way(name: str) -> None:
+    here = place(name)
+    assert here is not None, f"{name} has no place in ORDER; say where it belongs"
+    wrong = []
+    for line, target in imported_modules(name):
+        there = place(target)
+        if there is None or not (there[0] < here[0] or (there == here and target != name)):
+            wrong.append(f"{name}, line {line}: imports {target}")
+    assert not wrong
+
+
+def test_imports_inside_a_room_do_not_go_in_circles() -> None:
+    TopologicalSorter({name: [target for _, target in imported_modules(name)] for name in MODULES}).prepare()
+
+
+def test_importing_belated_is_light() -> None:
+    heavy = {
+        *("scipy.stats", "scipy.optimize", "scipy.spatial", "matplotlib", "rich", "click"),
+        *("sqlite3", "psycopg", "sklearn", "torch"),
+    }
+    script = "import belated, sys; print(belated.__file__); print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    file, names = ran.stdout.splitlines()
+    loaded = set(names.split())
+    assert Path(file).resolve() == SRC / "belated" / "__init__.py"
+    assert "numpy" in loaded
+    assert sorted(heavy & loaded) == []
+
+
+# What the learner may take from numpy.random: generators that are handed in or made from a seed.
+SEEDED = {"Generator", "default_rng", "SeedSequence", "BitGenerator", "PCG64", "Philox"}
+OUTER_WORLD = {"time", "datetime", "pathlib", "os", "io", "tempfile", "shutil", "sqlite3", "random", "secrets", "uuid"}
+
+
+def outer_world(tree: ast.AST, module: str, package: bool) -> Iterator[tuple[int, str]]:
+    """(line, what) of every clock, file or global random state that a module reaches for."""
+    for line, where, what in imports(tree, module, package):
+        if where.split(".")[0] in OUTER_WORLD:
+            yield line, where
+        elif where == "numpy.random" and what not in SEEDED | {""}:
+            yield line, f"numpy.random.{what}"
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="open")):
+                yield node.lineno, "open"
+            case ast.Call(func=ast.Attribute(attr="default_rng") | ast.Name(id="default_rng"), args=[], keywords=[]):
+                yield node.lineno, "default_rng without a seed"
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="np" | "numpy"), attr="random"), attr=what):
+                if what not in SEEDED:
+                    yield node.lineno, f"numpy.random.{what}"
+
+
+@pytest.mark.parametrize("name", LEARNER)
+def test_the_learner_touches_no_clock_file_or_global_random_state(name: str) -> None:
+    tree, package = parse(name)
+    assert not list(outer_world(tree, name, package))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import time",
+        "from datetime import timedelta",
+        "import os.path",
+        "from random import choice",
+        "from numpy.random import rand",
+        "np.random.seed(0)",
+        "x = np.random.rand(3)",
+        "rng = np.random.default_rng()",
+        "text = open('file').read()",
+    ],
+)
+def test_the_outer_world_is_seen(line: str) -> None:
+    assert len(list(outer_world(ast.parse(line), "belated.learner.posterior", False))) == 1
+
+
+def test_a_generator_made_from_a_seed_is_fine() -> None:
+    source = "from numpy.random import Generator\nrng = np.random.default_rng([seed, t])\nrng.random()"
+    assert not list(outer_world(ast.parse(source), "belated.learner.posterior", False))
