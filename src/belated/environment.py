@@ -23,7 +23,10 @@ from belated.learner.kernels import Array
 from belated.patience import duration
 from belated.plain import number, shown, whole
 from belated.study import Study
-from belated.trials import Trial
+from belated.trials import Trial, frozen
+
+# What a stream is for. None of them is 0: numpy takes [seed, s, 0] for [seed, s], and that is a study's own stream.
+NOISE, WAIT = 1, 2
 
 Params = Mapping[str, Any]
 Objective = Callable[..., float]
@@ -40,11 +43,11 @@ class World:
     seed: int
 
     def outcome(self, trial: Trial) -> float:
-        rng = np.random.default_rng([self.seed, trial.number, 0])
+        rng = np.random.default_rng([self.seed, trial.number, NOISE])
         return value_of(self.f, trial.params, trial.context) + self.noise * float(rng.standard_normal())
 
     def wait(self, trial: Trial) -> float:
-        rng = np.random.default_rng([self.seed, trial.number, 1])
+        rng = np.random.default_rng([self.seed, trial.number, WAIT])
         return float(self.delay.draw(rng, trial.params, trial.context))
 
 
@@ -78,7 +81,7 @@ def simulate(
     count = whole(rounds, "rounds")
     if count < 0:
         raise InvalidInput(f"rounds must be at least 0 (got {count})")
-    if not callable(getattr(delay, "draw", None)):
+    if isinstance(delay, type) or not callable(getattr(delay, "draw", None)):
         raise InvalidInput(f"delay must be a value of belated.delays (got {shown(delay)})")
     sigma = number(noise, "noise")
     if sigma < 0:
@@ -89,6 +92,8 @@ def simulate(
         raise InvalidInput("contexts must be left out: this study has no context")
     if every is not None and workers is not None:
         raise InvalidInput("give every or workers, not both")
+    if whole(seed, "seed") < 0:
+        raise InvalidInput(f"seed must be at least 0 (got {seed})")
     world = World(f, delay, sigma, whole(seed, "seed"))
     if every is None and workers is None:
         if study.settings.patience.by_clock:
@@ -118,6 +123,13 @@ def _pending(study: Study) -> list[Trial]:
     return [trial for trial in study.trials() if trial.outcome is None and trial.failure is None]
 
 
+def reply(study: Study, world: World, trial: Trial) -> None:
+    """Tell the outcome, unless the caller has ended the trial meanwhile ("lost" ends nothing: an outcome is taken)."""
+    now = study.trial(trial.number)
+    if now.outcome is None and now.failure in (None, "lost"):
+        study.tell(trial, world.outcome(trial))
+
+
 def _by_rounds(study: Study, world: World, rounds: int, contexts: Contexts | None) -> Iterator[Trial]:
     context = _context_of(contexts)
     coming: list[tuple[float, int, Trial]] = []
@@ -129,8 +141,7 @@ def _by_rounds(study: Study, world: World, rounds: int, contexts: Contexts | Non
     def answer(t: int) -> None:
         """Tell what is heard before ask t."""
         while coming and coming[0][0] <= t:
-            trial = heapq.heappop(coming)[2]
-            study.tell(trial, world.outcome(trial))
+            reply(study, world, heapq.heappop(coming)[2])
 
     for trial in _pending(study):
         expect(trial)
@@ -143,63 +154,54 @@ def _by_rounds(study: Study, world: World, rounds: int, contexts: Contexts | Non
     answer(first + rounds)
 
 
-Pace = Callable[[float, float], float]  # (now, when the last query's worker is free) -> when to ask next
+Pace = Callable[[list[float], float], float]  # (when each query's worker is free, the last ask) -> the next ask
 
 
 def _on_schedule(every: float) -> Pace:
-    return lambda now, free: now + every
+    return lambda free, last: last + every if free else last
 
 
 def _when_free(workers: int) -> Pace:
+    """As soon as fewer than `workers` queries keep one busy: when the workers-th last of them is free."""
     if workers < 1:
         raise InvalidInput(f"workers must be at least 1 (got {workers})")
-    busy: list[float] = []
-
-    def following(now: float, free: float) -> float:
-        heapq.heappush(busy, free)
-        return now if len(busy) < workers else max(now, heapq.heappop(busy))
-
-    return following
+    return lambda free, last: last if len(free) < workers else max(last, heapq.nlargest(workers, free)[-1])
 
 
 def _by_clock(study: Study, world: World, rounds: int, contexts: Contexts | None, pace: Pace) -> Iterator[Trial]:
     context = _context_of(contexts)
-    times = [max(trial.asked_at, trial.told_at or trial.asked_at) for trial in study.trials()]
-    now = max(times, default=0.0)
-    coming: list[tuple[float, int, Trial]] = []
-    patience = study.settings.patience
-    before, study.clock = study.clock, lambda: now
-
-    def expect(trial: Trial) -> float:
-        """Note when its outcome comes, and return when its worker is free: then, or when patience has run out."""
-        wait = world.wait(trial)
-        heapq.heappush(coming, (trial.asked_at + wait, trial.number, trial))
-        return trial.asked_at + min(wait, patience.m if patience.by_clock else math.inf)
+    m = study.settings.patience.m if study.settings.patience.by_clock else math.inf
+    asked = study.trials()
+    last = max((trial.asked_at for trial in asked), default=0.0)
+    now = max([last, *(trial.told_at for trial in asked if trial.told_at is not None)])
+    coming = [(trial.asked_at + world.wait(trial), trial.number, trial) for trial in _pending(study)]
+    heapq.heapify(coming)
+    on_their_way = {number: when for when, number, _ in coming}
+    free = [min(on_their_way.get(t.number, t.told_at or t.asked_at), t.asked_at + m) for t in asked]
+    study.clock = lambda: now  # and so it stays: when the simulation is over, the study stands at its end
 
     def answer(until: float) -> None:
         nonlocal now
         while coming and coming[0][0] <= until:
             when, _, trial = heapq.heappop(coming)
             now = max(now, when)
-            study.tell(trial, world.outcome(trial))
+            reply(study, world, trial)
 
-    try:
-        for trial in _pending(study):
-            expect(trial)
-        following = now
-        for t in range(len(times) + 1, len(times) + rounds + 1):
-            if math.isinf(following):
-                raise InvalidInput(
-                    "every worker waits for an outcome that never comes; give the study a patience by the clock"
-                )
-            answer(following)
-            now = following
-            trial = study.ask(context=context(t))
-            following = pace(now, expect(trial))
-            yield trial
-        answer(min(following, 1e300))
-    finally:
-        study.clock = before
+    for s in range(len(asked) + 1, len(asked) + rounds + 1):
+        following = pace(free, last)
+        if math.isinf(following):
+            raise InvalidInput(
+                "every worker waits for an outcome that never comes; give the study a patience by the clock"
+            )
+        answer(following)
+        last = now = max(now, following)
+        trial = study.ask(context=context(s))
+        wait = world.wait(trial)
+        heapq.heappush(coming, (trial.asked_at + wait, trial.number, trial))
+        free.append(trial.asked_at + min(wait, m))
+        yield trial
+    following = pace(free, last)
+    answer(following if math.isfinite(following) else now)
 
 
 class Regret(NamedTuple):
@@ -224,7 +226,7 @@ def regret(study: Study, f: Objective, best: float | Callable[..., float] | None
     gap = optimum - values
     usable = np.array([_usable_from(study, trial) for trial in trials], dtype=float)
     kinds: dict[object, int] = {}
-    kind = np.array([kinds.setdefault(_hashable(trial.context), len(kinds)) for trial in trials], dtype=int)
+    kind = np.array([kinds.setdefault(frozen(trial.context), len(kinds)) for trial in trials], dtype=int)
     simple = np.empty(N)
     for n in range(1, N + 1):
         visible = (usable[:n] <= n + 1) & (kind[:n] == kind[n - 1])
@@ -249,14 +251,14 @@ def _extremes(study: Study, f: Objective, best: Any, trials: list[Trial], values
     floor = settings.outcome.floor
     extremes: dict[object, tuple[float, float]] = {}
     for trial in trials:
-        name = _hashable(trial.context)
+        name = frozen(trial.context)
         if name in extremes:
             continue
         all_values = [] if Q is None else [sign * value_of(f, q, trial.context) for q in Q]
         top = max(all_values) if best is None else sign * number(_at(best, trial.context), "best")
         low = sign * floor if floor is not None else min(all_values or values.tolist())
         extremes[name] = (top, low)
-    both = np.array([extremes[_hashable(trial.context)] for trial in trials], dtype=float).reshape(-1, 2)
+    both = np.array([extremes[frozen(trial.context)] for trial in trials], dtype=float).reshape(-1, 2)
     return both[:, 0], both[:, 1]
 
 
@@ -264,7 +266,3 @@ def _at(best: Any, context: Params | None) -> object:
     if not callable(best):
         return best
     return best(context) if inspect.signature(best).parameters else best()
-
-
-def _hashable(context: Params | None) -> object:
-    return None if context is None else tuple(sorted(context.items()))

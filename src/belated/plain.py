@@ -47,6 +47,12 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def is_positive(value: object) -> TypeGuard[int | float]:
+    """Whether it is a finite number more than 0."""
+    given = unwrapped(value)
+    return is_number(given) and 0 < given < 1e308
+
+
 def number(value: object, what: str = "value") -> float:
     """The value as a finite float; True, "0.5", NaN, inf and 10**400 are none."""
     given = unwrapped(value)

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from belated.errors import Contradiction, InvalidInput
 from belated.learner.algorithms import Algorithm, named
+from belated.learner.confidence import Theory
+from belated.learner.decide import greedy_set
 from belated.learner.domain import Finite
 from belated.learner.problem import Problem
 from belated.learner.silence import SILENCES, Silence
@@ -94,7 +96,7 @@ def settle(
         raise InvalidInput(f"seed must be at least 0 (got {drawn})")
     if isinstance(queries.domain, Finite) and initial is None:
         first = min(first, len(queries.domain.Q))
-    return Settings(
+    settings = Settings(
         space=queries,
         context=None if context is None else Space.of(context, "context"),
         outcome=Outcome.of(goal, floor, ceiling, limits),
@@ -106,6 +108,11 @@ def settle(
         initial=first,
         seed=drawn,
     )
+    problem = settings.problem
+    _ = problem.kernel  # refuses at once a kernel that does not fit the space
+    if isinstance(chosen.beta, Theory) and chosen.beta.gain == "greedy":
+        greedy_set(problem)  # and a gain that is not defined on it
+    return settings
 
 
 def _silence(algorithm: Algorithm, said: str | Silence | None) -> Silence:
@@ -115,7 +122,7 @@ def _silence(algorithm: Algorithm, said: str | Silence | None) -> Silence:
                 f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {said!r})"
             )
         said = SILENCES[said]
-    if said is not None and not callable(getattr(said, "fill", None)):
+    if said is not None and (isinstance(said, type) or not callable(getattr(said, "fill", None))):
         raise InvalidInput(
             f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {shown(said)})"
         )

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Literal, NamedTuple, overload
@@ -40,7 +41,7 @@ from belated.learner.silence import History, Silence
 from belated.ledger.memory import MemoryLedger
 from belated.plain import number, shown, whole
 from belated.settings import Declared, Late, Repeats, Settings, settle
-from belated.trials import FAILURES, Asked, Event, Failed, Failure, Receipt, Refused, State, Status, Told, Trial
+from belated.trials import FAILURES, Asked, Event, Failed, Failure, Receipt, Refused, State, Status, Told, Trial, frozen
 
 Params = Mapping[str, Any]
 
@@ -84,7 +85,6 @@ class Study:
         columns = self._problem.split + settings.space.domain.D
         self._state = State(settings.patience, settings.late, columns)
         self._fits: list[Fitted] = []
-        self._keys: dict[str, _Kept] = {}
         self._cache = Cache()
         self._shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
         self._lock = threading.RLock()
@@ -131,8 +131,8 @@ class Study:
         """
         if url is not None:
             raise Unavailable(f"only studies in memory so far: leave the url out (got {shown(url)})")
-        if name is not None and not (isinstance(name, str) and NAME.fullmatch(name)):
-            raise InvalidInput(f"name must match [A-Za-z0-9._-]{{1,128}} (got {shown(name)})")
+        if name is not None and not (isinstance(name, str) and NAME.fullmatch(name) and name.strip(".")):
+            raise InvalidInput(f"name must match [A-Za-z0-9._-]{{1,128}} and not be all dots (got {shown(name)})")
         if clock is not None and not callable(clock):
             raise InvalidInput(f"clock must be a function returning seconds (got {shown(clock)})")
         settings = settle(
@@ -187,32 +187,33 @@ class Study:
             raise InvalidInput(f"n must be at least 1 (got {count})")
         with self._lock:
             words, z = self._context(context)
-            call = ("ask", count, _frozen(words), _frozen(params))
-            kept = self._kept(key, call)
-            numbers = self._choose(count, words, z, params, key) if kept is None else kept.numbers
-            self._keep(key, call, numbers)
+            fixed = None if params is None else self._fixed(params)
+            first = self._keyed(key, ("ask", count, frozen(words), frozen(fixed)))
+            numbers = self._choose(count, words, z, fixed, key) if first is None else range(first, first + count)
             trials = [self._trial(s) for s in numbers]
             return trials[0] if n is None else trials
 
     def _choose(
-        self, count: int, context: Params | None, z: Array, params: Params | None, key: str | None
+        self, count: int, context: Params | None, z: Array, fixed: Params | None, key: str | None
     ) -> Sequence[int]:
         """Choose and record `count` queries, all of them or none."""
         knew = self._state.position
-        state, fits, events = self._state.fork(), list(self._fits), list[Asked]()
+        state = self._state if count == 1 else self._state.fork()  # the second query of a batch knows the first
+        fits, events = list(self._fits), list[Asked]()
         with one_thread():
             for part in range(count):
                 considered_at = self._now()
-                choice = self._decide(state, fits, considered_at, z, params)
+                choice = self._decide(state, fits, considered_at, z, fixed)
                 if choice.fitted is not None:
                     fits.append(choice.fitted)
                 event = Asked(
                     number=state.next_number,
-                    params={**self.settings.space.decode(choice.x), **self.settings.space.as_given(params or {})},
+                    params={**self.settings.space.decode(choice.x), **(fixed or {})},
                     context=context,
                     knew=knew,
                     considered_at=considered_at,
                     asked_at=self._now(),
+                    fixed=fixed,
                     note=choice.note,
                     fitted=None if choice.fitted is None else choice.fitted.plain(),
                     key=key,
@@ -224,6 +225,12 @@ class Study:
                     state.apply(event, self._row(event))
         self._record(events)
         return [event.number for event in events]
+
+    def _fixed(self, params: Params) -> Params:
+        """The coordinates fixed by hand as plain values, if they lie in the space."""
+        space = self.settings.space
+        _ = space.matching(params) if isinstance(space.domain, Finite) else space.fix(params)
+        return space.as_given(params)
 
     def _decide(self, state: State, fits: list[Fitted], now: float, z: Array, params: Params | None) -> Chosen:
         """The choice of the next query, from a state and nothing else."""
@@ -273,13 +280,9 @@ class Study:
         with self._lock:
             number = self._number(trial)
             y, sigma = self.settings.outcome.accept(value), self._noise(noise)
-            call = ("tell", number, y, sigma)
-            kept = self._kept(key, call)
-            if kept is not None and kept.receipt is not None:
-                return kept.receipt
-            receipt = self._tell(number, y, sigma, self._at(at), key)
-            self._keep(key, call, [number], receipt)
-            return receipt
+            if self._keyed(key, ("tell", number, y, sigma)) is not None:
+                return self._receipt(number, "late" if self._status(number) == "late" else "heard")
+            return self._tell(number, y, sigma, self._at(at), key)
 
     def _tell(self, number: int, y: float, noise: float | None, at: float, key: str | None) -> Receipt:
         row = self._state.rows[number - 1]
@@ -296,8 +299,7 @@ class Study:
             raise AlreadyEnded(
                 f"trial {number} ended as {row.failed.kind}; an outcome is taken only after lost (got {y!r})"
             )
-        delay = self._state.next_number - number
-        self._record([Told(number=number, value=y, noise=noise, at=at, delay=float(delay), key=key)])
+        self._record([Told(number=number, value=y, noise=noise, at=at, key=key)])
         return self._receipt(number, "late" if self._status(number) == "late" else "heard")
 
     def _receipt(self, number: int, status: Literal["heard", "duplicate", "late"]) -> Receipt:
@@ -328,25 +330,23 @@ class Study:
             sigma = self._noise(noise)
             if sigma is not None and y is None:
                 raise InvalidInput("noise belongs to an outcome; give a value with it")
-            call = ("add", _frozen(params), _frozen(words), y, sigma)
-            kept = self._kept(key, call)
-            if kept is None:
+            given = self.settings.space.as_given(params)
+            number = self._keyed(key, ("add", frozen(given), frozen(words), y, sigma))
+            if number is None:
                 number, when = self._state.next_number, self._at(at)
                 asked = Asked(
                     number=number,
-                    params=self.settings.space.as_given(params),
+                    params=given,
                     context=words,
                     knew=self._state.position,
                     considered_at=when,
                     asked_at=when,
                     by_hand=True,
+                    told_at_once=y is not None,
                     key=key,
                 )
-                told = [] if y is None else [Told(number=number, value=y, noise=sigma, at=when, delay=1.0)]
-                self._record([asked, *told])
-                self._keep(key, call, [number])
-                return self._trial(number)
-            return self._trial(kept.numbers[0])
+                self._record([asked, *([] if y is None else [Told(number=number, value=y, noise=sigma, at=when)])])
+            return self._trial(number)
 
     def fail(self, trial: Trial | int, kind: Failure) -> Trial:
         """End a trial without an outcome: "lost" (nobody's fault: no information), "infeasible" (x caused it: counts as
@@ -371,8 +371,12 @@ class Study:
     def trials(self) -> list[Trial]:
         """Every trial, as of now."""
         with self._lock:
-            now = self._now()
-            return [self._state.trial(s, now) for s in range(1, self._state.next_number)]
+            return [self._trial(s) for s in range(1, self._state.next_number)]
+
+    def trial(self, number: int) -> Trial:
+        """One trial, as of now."""
+        with self._lock:
+            return self._trial(self._number(number))
 
     def queries(self) -> list[dict[str, Any]] | None:
         """Every query of the space, when they can be listed."""
@@ -428,15 +432,22 @@ class Study:
         return number(self.clock(), "the clock's reading")
 
     def _at(self, at: float | datetime | None) -> float:
-        if isinstance(at, datetime):
+        if at is None:
+            return self._now()
+        if not isinstance(at, datetime):
+            return number(at, "at")
+        try:
             return at.timestamp()
-        return self._now() if at is None else number(at, "at")
+        except (ValueError, OverflowError):
+            raise InvalidInput(f"at must be a time that the clock can show (got {shown(at)})") from None
 
     def _status(self, s: int) -> Status:
         return self._state.status(s, self._now())
 
     def _trial(self, s: int) -> Trial:
-        return self._state.trial(s, self._now())
+        trial = self._state.trial(s, self._now())
+        flag = "" if trial.outcome is None else self.settings.outcome.flag(trial.outcome)
+        return replace(trial, note="; ".join(filter(None, [trial.note, flag]))) if flag else trial
 
     def _number(self, trial: Trial | int) -> int:
         s = trial.number if isinstance(trial, Trial) else trial
@@ -444,7 +455,7 @@ class Study:
         if isinstance(s, np.integer):
             s = int(s)
         if isinstance(s, bool) or not isinstance(s, int) or not 1 <= s <= last:
-            exist = f"trials 1 to {last} exist" if last else "none has been asked yet"
+            exist = {0: "none has been asked yet", 1: "only trial 1 exists"}.get(last, f"trials 1 to {last} exist")
             raise UnknownTrial(f"there is no trial {shown(s)}; {exist}")
         return s
 
@@ -486,36 +497,31 @@ class Study:
         if isinstance(event, Asked) and event.fitted is not None:
             self._fits.append(Fitted.of(event.fitted))
 
-    def _kept(self, key: str | None, call: tuple[object, ...]) -> _Kept | None:
-        """What the same call with this key gave before."""
+    def _keyed(self, key: str | None, call: tuple[object, ...]) -> int | None:
+        """The number of the trial that the same call with this key was about; None when the key is new."""
         if key is None:
             return None
         if not isinstance(key, str) or not key:
             raise InvalidInput(f"key must be a non-empty string (got {shown(key)})")
-        kept = self._keys.get(key)
-        if kept is not None and kept.call != call:
+        event = self._state.keys.get(key)
+        if event is None:
+            return None
+        before = self._call_of(event)
+        if before != call:
             raise KeyTaken(
-                f"key {shown(key)} was used before, for another {kept.call[0]}; a key is for one call and its retries"
+                f"key {shown(key)} was used before, for another {before[0]}; a key is for one call and its retries"
             )
-        return kept
+        return event.number
 
-    def _keep(
-        self, key: str | None, call: tuple[object, ...], numbers: Sequence[int], receipt: Receipt | None = None
-    ) -> None:
-        if key is not None:
-            self._keys[key] = _Kept(call, list(numbers), receipt)
-
-
-class _Kept(NamedTuple):
-    """What a keyed call was and gave."""
-
-    call: tuple[object, ...]
-    numbers: list[int]
-    receipt: Receipt | None
-
-
-def _frozen(params: Params | None) -> tuple[tuple[str, Any], ...] | None:
-    return None if params is None else tuple(sorted(params.items()))
+    def _call_of(self, event: Asked | Told) -> tuple[object, ...]:
+        """What the user said when this was recorded."""
+        if isinstance(event, Told):
+            return ("tell", event.number, event.value, event.noise)
+        if not event.by_hand:
+            return ("ask", event.parts, frozen(event.context), frozen(event.fixed))
+        told = self._state.rows[event.number - 1].told if event.told_at_once else None
+        value, noise = (None, None) if told is None else (told.value, told.noise)
+        return ("add", frozen(event.params), frozen(event.context), value, noise)
 
 
 def _outcome(value: float, noise: float | None) -> str:

@@ -39,6 +39,8 @@ class Asked:
     considered_at: float  # τ̄_t, the only clock reading that the choice used
     asked_at: float  # τ_t
     by_hand: bool = False
+    told_at_once: bool = False  # by hand, with its outcome
+    fixed: Mapping[str, Any] | None = None  # coordinates that were not for us to choose
     note: str = ""
     fitted: Mapping[str, Any] | None = None  # hyperparameters, when they were found for this choice
     key: str | None = None
@@ -54,7 +56,6 @@ class Told:
     value: float
     noise: float | None
     at: float  # when it came
-    delay: float  # rounds
     key: str | None = None
 
 
@@ -117,6 +118,12 @@ class Row:
     asked: Asked
     told: Told | None = None
     failed: Failed | None = None
+    known_from: int = 0  # once told: the first number whose choice could use the outcome
+
+
+def frozen(params: Mapping[str, Any] | None) -> object:
+    """Params as something that can be compared and hashed."""
+    return None if params is None else tuple(sorted(params.items()))
 
 
 NO_ORDER = np.iinfo(np.intp).max
@@ -131,7 +138,7 @@ class State:
     columns: int
     rows: list[Row] = field(default_factory=list)
     position: int = 0
-    fitted: list[Asked] = field(default_factory=list)  # the asks that came with new hyperparameters
+    keys: dict[str, Asked | Told] = field(default_factory=dict)  # what each client key was first used for
 
     def __post_init__(self) -> None:
         self._room(32)
@@ -157,7 +164,7 @@ class State:
     def fork(self) -> State:
         """A copy that may go on by itself."""
         other = copy(self)
-        other.rows, other.fitted = list(self.rows), list(self.fitted)
+        other.rows, other.keys = list(self.rows), dict(self.keys)
         other._room(len(self._y))
         return other
 
@@ -165,26 +172,30 @@ class State:
     def next_number(self) -> int:
         return len(self.rows) + 1
 
-    def delay_of(self, asked: Asked, told: Told) -> float:
-        """d_s, in rounds or by the clock as patience is."""
-        return max(0.0, told.at - asked.asked_at) if self.patience.by_clock else told.delay
+    def delay_of(self, row: Row) -> float:
+        """d_s, in rounds or by the clock as patience is; inf while untold."""
+        if row.told is None:
+            return math.inf
+        if self.patience.by_clock:
+            return max(0.0, row.told.at - row.asked.asked_at)
+        return float(row.known_from - row.asked.number)
 
     def apply(self, event: Event, x: Array | None = None) -> None:
         """The next event; x is the row of an asked query."""
         self.position += 1
+        if isinstance(event, Asked | Told) and event.key is not None:
+            self.keys.setdefault(event.key, event)
         if isinstance(event, Asked):
             i = len(self.rows)
             if i == len(self._y):
                 self._room(2 * i)
             self.rows.append(Row(event))
             self._X[i], self._asked_at[i] = x, event.asked_at
-            if event.fitted is not None:
-                self.fitted.append(event)
             return
         i, row = event.number - 1, self.rows[event.number - 1]
         if isinstance(event, Told):
-            row.told = event
-            self._y[i], self._delay[i], self._order[i] = event.value, self.delay_of(row.asked, event), self.position
+            row.told, row.known_from = event, self.next_number
+            self._y[i], self._delay[i], self._order[i] = event.value, self.delay_of(row), self.position
             self._noise[i] = math.nan if event.noise is None else event.noise
             self._gone[i] = False  # an outcome after "lost" is taken
         elif isinstance(event, Failed):
@@ -228,7 +239,7 @@ class State:
         """As of now: nothing of it is stored."""
         row = self.rows[number - 1]
         if row.told is not None:
-            return "heard" if self.delay_of(row.asked, row.told) <= self.patience.m else "late"
+            return "heard" if self.delay_of(row) <= self.patience.m else "late"
         if row.failed is not None:
             return "failed"
         age = max(now - row.asked.asked_at, 0.0) if self.patience.by_clock else self.next_number - number
@@ -244,9 +255,9 @@ class State:
             asked_at=asked.asked_at,
             status=self.status(number, now),
             outcome=None if told is None else told.value,
-            delay=None if told is None else self.delay_of(asked, told),
+            delay=None if told is None else self.delay_of(row),
             told_at=None if told is None else told.at,
-            known_from=None if told is None else number + int(told.delay),
+            known_from=None if told is None else row.known_from,
             noise=None if told is None else told.noise,
             failure=failed.kind if failed is not None and told is None else None,
             by_hand=asked.by_hand,

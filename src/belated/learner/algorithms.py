@@ -17,6 +17,7 @@ from belated.learner.kernels import SE, Kernel, Matern52
 from belated.learner.policies import UCB, LogEI, Policy, ThompsonSampling
 from belated.learner.scale import FloorToOne, Robust, Scaling
 from belated.learner.silence import Floor, Ignored, Silence, Unknown
+from belated.plain import checked, is_positive, shown
 
 Beta = Constant | Theory
 
@@ -166,10 +167,14 @@ def paper(
         raise Unavailable('reading="released" comes with the reproduction of the paper; until then use reading="text"')
     if reading != "text":
         raise InvalidInput(f'reading must be "text" or "released" (got {reading!r})')
-    if lam is not None and not (isinstance(lam, (int, float)) and math.isfinite(lam) and lam > 0):
-        raise InvalidInput(f"lam must be a positive finite number (got {lam!r})")
+    if kernel is not None and (isinstance(kernel, type) or not callable(getattr(kernel, "on", None))):
+        raise InvalidInput(f"kernel must be a value of belated.kernels, such as SE(0.1) (got {shown(kernel)})")
+    if lam is not None and not is_positive(lam):
+        raise InvalidInput(f"lam must be a positive finite number (got {shown(lam)})")
     if isinstance(beta, bool) or not isinstance(beta, (int, float, Constant, Theory)):
-        raise InvalidInput(f"beta must be a number or confidence.Theory(...) (got {beta!r})")
+        raise InvalidInput(f"beta must be a number or confidence.Theory(...) (got {shown(beta)})")
+    if not isinstance(beta, (Constant, Theory)):
+        beta = Constant(checked("beta", beta, "be a finite number of at least 0", lambda v: 0 <= v < math.inf))
     if refit_every is not None and (
         isinstance(refit_every, bool) or not isinstance(refit_every, int) or refit_every < 1
     ):
@@ -183,7 +188,7 @@ def paper(
         known,
         kernel=kernel,
         lam=None if lam is None else float(lam),
-        beta=beta if isinstance(beta, (Constant, Theory)) else Constant(beta),
+        beta=beta,
         schedule=Schedule(refit_every),
         start=start,
         first=0 if start or whole_by_hand or refit_every is None else known.first,

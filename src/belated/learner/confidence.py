@@ -50,7 +50,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Theory:
-    """β_t and λ as the theorems have them; horizon = T, None when it is unknown.
+    """β_t and λ as the theorems have them, on scaled outcomes (B_f and R in units of B_y); horizon T or None.
 
     gain says which γ_{t-1} stands in β_t: "realised", ½ log det(I + K/λ) of the queries made (what the proof needs, the
     display at 646), or "greedy", a bound on the maximum over a finite Q."""

@@ -5,13 +5,14 @@ A pure function of its arguments. Numerics never make it raise: it falls back, a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
 
-from belated.errors import BelatedError, Exhausted, NotPositiveDefinite
+from belated.errors import Contradiction, Exhausted, NotPositiveDefinite
 from belated.learner.confidence import Constant, beta_baseline, beta_sdf_ts, beta_sdf_ucb, gamma_bound, greedy_gain
 from belated.learner.evidence import FEWEST, Fit, Weak, fit, groups_of
 from belated.learner.kernels import Array, Mask
@@ -20,8 +21,9 @@ from belated.learner.policies import Policy, Surface, ThompsonSampling, Uncertai
 from belated.learner.posterior import GP
 from belated.learner.problem import Cache, Chosen, Fitted, Problem, Situation
 from belated.learner.scale import Scale
-from belated.learner.silence import Belief, Halfway, History, Silence, believe
+from belated.learner.silence import Belief, Floor, Halfway, History, Silence, believe
 
+COUNTED = 10**6  # queries gone through one by one when all the good ones are taken
 SAME = 1e-9  # two queries this close in every column are the same
 NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
 
@@ -35,12 +37,13 @@ def scale_of(problem: Problem, h: History, fitted: Fitted | None) -> Scale:
 
 def on_scale(problem: Problem, h: History, scale: Scale) -> History:
     """The history on the model's scale, with the floor or what stands in for it."""
-    floor = problem.bounds.stand_in(h.y[h.seen])
+    stated, floor = problem.bounds.floor, problem.bounds.stand_in(h.y[h.seen])
+    on_model = scale.model if stated is None else scale.exact
     return replace(
         h,
         y=scale.model(h.y),
         lams=np.square(h.lams / scale.width),
-        floor=None if floor is None else float(scale.model(np.array(floor))),
+        floor=None if floor is None else float(on_model(np.array(floor))),
     )
 
 
@@ -53,8 +56,7 @@ def prior(problem: Problem, t: int) -> GP:
 def refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted | None:
     """New hyperparameters from what was heard; None when there is too little, or nothing is left to fit."""
     algorithm, lam = problem.algorithm, problem.lam(t)
-    heard = int(np.sum(h.seen))
-    if heard < FEWEST or (algorithm.kernel is not None and lam is not None):
+    if not needs_fit(problem, h, t):
         return None
     scale = algorithm.scaling(problem.bounds, h.y[h.seen])
     scaled = on_scale(problem, h, scale)
@@ -68,7 +70,13 @@ def refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted |
     )
     start = prior(problem, t) if last is None else last.gp
     gp = fit(settings, start, scaled.X[scaled.seen], scaled.y[scaled.seen], scaled.lams[scaled.seen])
-    return Fitted(gp, scale if algorithm.scaling.lasting else None, t, heard)
+    return Fitted(gp, scale if algorithm.scaling.lasting else None, t, int(np.sum(h.seen)))
+
+
+def needs_fit(problem: Problem, h: History, t: int) -> bool:
+    """Whether there is enough heard to fit, and something that is not given by hand."""
+    by_hand = problem.algorithm.kernel is not None and problem.lam(t) is not None
+    return int(np.sum(h.seen)) >= FEWEST and not by_hand
 
 
 def gp_at(problem: Problem, fitted: Fitted | None, t: int) -> GP:
@@ -108,12 +116,18 @@ def width(problem: Problem, belief: Belief, policy: Policy, t: int, cache: Cache
 
 def greedy(problem: Problem, gp: GP, t: int, cache: Cache) -> float:
     """γ_{t-1} over the finite Q, bounded from above by the greedy gain over 1 - 1/e."""
-    if problem.Q is None or problem.context is not None:
-        raise BelatedError('gain="greedy" needs a finite set of queries and no context; use gain="realised"')
-    key = (gp.kernel, gp.lam)
+    Q, key = greedy_set(problem), (gp.kernel, gp.lam)
     if key not in cache.gains or len(cache.gains[key]) < t:
-        cache.gains[key] = greedy_gain(gp.kernel, problem.Q, max(64, 2 * t), gp.lam)
+        cache.gains[key] = greedy_gain(gp.kernel, Q, max(64, 2 * t), gp.lam)
     return float(gamma_bound(cache.gains[key][t - 1]))
+
+
+def greedy_set(problem: Problem) -> Array:
+    """The Q over which a greedy gain is defined."""
+    Q = listed(problem)
+    if Q is None:
+        raise Contradiction('gain="greedy" needs a finite set of queries and no context; use gain="realised"')
+    return Q
 
 
 def decide(
@@ -133,9 +147,34 @@ def decide(
             x = choose(problem, h, situation, fitted, rng, cache)
         except NUMERICS:
             continue
-        return Chosen(x, note, fitted if fitted is not None and fitted.number == t else None)
+        notes = "; ".join(filter(None, [floor_note(problem, h, t), note]))
+        return Chosen(x, notes, fitted if fitted is not None and fitted.number == t else None)
     rng.bit_generator.state = state
     return Chosen(space_filling(problem, situation, h, rng), "fell back to a space-filling point")
+
+
+def floor_note(problem: Problem, h: History, t: int) -> str:
+    """What stood in for a floor that nobody stated, if the choice of query t needed one."""
+    silence = silence_at(problem, t)
+    fills = silence.uses_floor and bool(np.any(~h.known & ~h.gone))
+    if problem.bounds.floor is not None or not (fills or problem.algorithm.scaling.uses_floor or np.any(h.infeasible)):
+        return ""
+    floor = problem.bounds.stand_in(h.y[h.seen])
+    return (
+        "no floor stated: "
+        + ("the prior mean" if floor is None else f"the worst outcome heard, {floor:g},")
+        + " stands in"
+    )
+
+
+def silence_at(problem: Problem, t: int) -> Silence:
+    """What fills the pending for query t: the study's silence, or on the way from the floor to the belief.
+
+    Uncertainty sampling looks at σ alone, which needs the queries and no outcomes: all of them count."""
+    if t <= problem.initial + problem.algorithm.start:
+        return Floor()
+    share = problem.algorithm.move(t).share
+    return problem.silence if share is None else Halfway(problem.silence, share)
 
 
 def attempts(
@@ -144,7 +183,8 @@ def attempts(
     """Hyperparameters to try, the proper ones first: then a fresh fit, the last good ones, the prior ones."""
     last = fits[-1] if fits else None
     fresh = _quiet_refit(problem, h, t, last) if due else None
-    yield "", fresh or last
+    failed = due and fresh is None and needs_fit(problem, h, t)
+    yield "fell back to the last good hyperparameters" if failed else "", fresh or last
     if fresh is None and (again := _quiet_refit(problem, h, t, None)) is not None:
         yield "fell back to refitted hyperparameters", again
     for older in reversed(fits if fresh is not None else fits[:-1]):
@@ -165,10 +205,8 @@ def choose(
 ) -> Array:
     """The argmax of the algorithm's policy over the space, for these hyperparameters."""
     t, algorithm = situation.t, problem.algorithm
-    move = algorithm.move(t)
-    policy: Policy = UncertaintySampling() if t <= problem.initial + algorithm.start else move.policy
-    silence = problem.silence if move.share is None else Halfway(problem.silence, move.share)
-    belief, _ = belief_at(problem, h, t, fitted, silence, cache, listed(problem))
+    policy: Policy = UncertaintySampling() if t <= problem.initial + algorithm.start else algorithm.move(t).policy
+    belief, _ = belief_at(problem, h, t, fitted, silence_at(problem, t), cache, listed(problem))
     nu = width(problem, belief, policy, t, cache)
     return best_of(problem, situation, belief, policy, nu, rng)
 
@@ -188,18 +226,28 @@ def best_of(problem: Problem, situation: Situation, belief: Belief, policy: Poli
         best: Array = problem.Q[argmax(scores, allowed(problem, situation))]
         return best
     surface = AtContext(policy.surface(belief, nu, rng), situation.z)
-    count = 512 if len(belief.posterior.X) <= 300 else 320  # scoring a candidate costs O(n²)
+    count = 384 if len(belief.posterior.X) <= 300 else 256  # scoring a candidate costs O(n²)
     ranked = maximize(surface, search(problem, situation, belief), rng, count=count)
-    return first_open(ranked, situation)
+    return first_open(problem, situation, ranked)
 
 
-def first_open(ranked: Array, situation: Situation) -> Array:
-    """The first of some queries that may be asked now."""
-    first = next((i for i, x in enumerate(ranked) if not np.any(same(x, situation.taken))), None)
-    if first is None and situation.strict:
+def first_open(problem: Problem, situation: Situation, ranked: Array) -> Array:
+    """The first of some queries that may be asked now; when none of them may, the first of the whole space that may."""
+    for x in itertools.chain(ranked, every_query(problem, situation)):
+        if not np.any(same(x, situation.taken)):
+            return np.asarray(x)
+    if situation.strict:
         raise Exhausted
-    x: Array = ranked[first or 0]
-    return x
+    return np.asarray(ranked[0])
+
+
+def every_query(problem: Problem, situation: Situation) -> Array:
+    """All queries that agree with what is fixed by hand, where they can be counted; none where they cannot."""
+    domain = problem.compact
+    points = domain.points(COUNTED)
+    if points is None:
+        return np.empty((0, domain.D))
+    return points[np.all(np.isnan(situation.given) | (np.abs(points - situation.given) <= SAME), axis=1)]
 
 
 def search(problem: Problem, situation: Situation, belief: Belief) -> Search:
@@ -261,4 +309,4 @@ def space_filling(problem: Problem, situation: Situation, h: History, rng: Gener
     d = len(problem.compact.coordinates)
     U = kronecker(situation.t, 64, d, situation.shift[:d])
     empty = Search(problem.compact, situation.given, np.empty((0, problem.compact.D)))
-    return first_open(empty.admit(problem.compact.place(U)), situation)
+    return first_open(problem, situation, empty.admit(problem.compact.place(U)))

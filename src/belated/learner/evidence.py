@@ -56,6 +56,8 @@ def fit(settings: Fit, start: GP, X: Array, y: Array, lams: Array) -> GP:
 
     rows = subset(len(X))
     objective = Objective(settings, X[rows], y[rows], lams[rows])
+    if not objective.bounds:
+        return objective.unpack(np.empty(0))
     starts = [objective.pack(start), *(objective.isotropic(l) for l in (0.05, 0.2, 0.7))]
     starts.sort(key=lambda theta: objective(theta)[0])
     best_value, best = np.inf, starts[0]

@@ -20,6 +20,8 @@ from scipy.linalg import blas, lapack
 from belated.errors import NotPositiveDefinite
 from belated.learner.kernels import Array
 
+LEAST = 1e-12  # a pivot below this share of the diagonal is rounding, after some hundreds of subtractions
+
 
 def packed_size(n: int) -> int:
     return n * (n + 1) // 2
@@ -57,7 +59,7 @@ class Factor:
         """Append one query in O(n²): the new row is (L⁻¹k, √(kappa - |L⁻¹k|²))."""
         row = self.solve(k)
         pivot = kappa - float(row @ row)
-        if not pivot > kappa * 1e-15:  # written so that NaN fails too
+        if not pivot > kappa * LEAST:  # written so that NaN fails too
             raise NotPositiveDefinite
         start, end = packed_size(self.n), packed_size(self.n + 1)
         buffer = self._buffer

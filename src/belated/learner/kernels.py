@@ -11,9 +11,8 @@ Distances come from one pair at a time (cdist), so a row alone has the same bits
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -22,6 +21,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from belated.errors import InvalidInput
+from belated.plain import is_positive, shown
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -74,13 +74,15 @@ class _Radial(ABC):
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.lengthscale, (int, float)):
-            object.__setattr__(self, "lengthscale", tuple(float(l) for l in self.lengthscale))
-        l = np.asarray(self.lengthscale, dtype=float)
-        if not (l.size and np.all(np.isfinite(l)) and np.all(l > 0)):
-            raise InvalidInput(f"lengthscale must be positive and finite (got {self.lengthscale!r})")
-        if not (math.isfinite(self.variance) and self.variance > 0):
-            raise InvalidInput(f"variance must be positive and finite (got {self.variance!r})")
+        given: Any = self.lengthscale
+        many = isinstance(given, Iterable) and not isinstance(given, str)
+        lengthscales = tuple(given) if many else (given,)
+        if not lengthscales or not all(map(is_positive, lengthscales)):
+            raise InvalidInput(f"lengthscale must be positive and finite (got {shown(self.lengthscale)})")
+        if not is_positive(self.variance):
+            raise InvalidInput(f"variance must be positive and finite (got {shown(self.variance)})")
+        object.__setattr__(self, "lengthscale", tuple(map(float, lengthscales)) if many else float(given))
+        object.__setattr__(self, "variance", float(self.variance))
 
     @abstractmethod
     def _shape(self, r2: Array) -> Array:
@@ -138,7 +140,8 @@ class SE(_Radial):
     """k(x, z) = variance · exp(-r² / 2): the squared exponential kernel of the paper's experiments."""
 
     def _shape(self, r2: Array) -> Array:
-        return np.exp(-0.5 * r2)
+        r2 *= -0.5
+        return np.exp(r2, out=r2)
 
     def _shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
         phi = np.exp(-0.5 * r2)
@@ -154,13 +157,19 @@ class Matern52(_Radial):
     """k(x, z) = variance · (1 + √5 r + 5r²/3) exp(-√5 r)."""
 
     def _shape(self, r2: Array) -> Array:
-        root = np.sqrt(5.0 * r2)
-        return (1.0 + root + root * root / 3.0) * np.exp(-root)
+        return self._shape_and_slope(r2)[0]
 
     def _shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
-        root = np.sqrt(5.0 * r2)
+        r2 *= 5.0  # in place from here on: these arrays are large, and r² is ours
+        root = np.sqrt(r2)
         tail = np.exp(-root)
-        return (1.0 + root + root * root / 3.0) * tail, -(5.0 / 6.0) * (1.0 + root) * tail
+        root += 1.0
+        r2 /= 3.0
+        r2 += root
+        r2 *= tail
+        root *= tail
+        root *= -5.0 / 6.0
+        return r2, root
 
     def frequencies(self, rng: Generator, count: int, D: int) -> Array:
         """ω ~ multivariate t with 5 degrees of freedom, scaled by 1/l."""

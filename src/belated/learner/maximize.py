@@ -10,6 +10,7 @@ neither helps: integers and choices only ever take their own values, and bounds 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,17 +20,20 @@ from belated.learner.domain import Compact
 from belated.learner.kernels import Array, Mask
 from belated.learner.policies import Surface
 
-TIE = 1e-10  # values this close (relative to the spread of all) are equal, and the lowest index wins
+# Values this close, relative to the best or to its distance from the median, are equal: the lowest index wins.
+TIE = 1e-10
+CORNERS = 64  # corners of the space among the candidates: all of them where there are no more
 
 
 def argmax(values: Array, allowed: Mask | None = None) -> int:
     """The lowest index whose value is the largest among the allowed, to within rounding."""
-    open_values = values if allowed is None else np.where(allowed, values, -np.inf)
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return int(np.argmax(open_values))
-    slack = TIE * max(float(np.ptp(finite)), 1e-4 * float(np.max(np.abs(finite))))
-    return int(np.argmax(open_values >= np.max(open_values) - slack))
+    candidates = np.arange(len(values)) if allowed is None else np.flatnonzero(allowed)
+    some = values[candidates]
+    best = float(np.max(some))
+    if not np.isfinite(best):
+        return int(candidates[np.argmax(some)])
+    slack = TIE * max(abs(best), best - float(np.median(some)))
+    return int(candidates[np.argmax(some >= best - slack)])
 
 
 def kronecker(start: int, count: int, d: int, shift: Array) -> Array:
@@ -70,18 +74,34 @@ def candidates(search: Search, count: int, rng: Generator) -> Array:
     """Points all over the space, and around the anchors at several distances                  (c, D)."""
     domain, d = search.domain, len(search.domain.coordinates)
     spread = domain.place(kronecker(0, count if not len(search.anchors) else 2 * count // 3, d, rng.random(d)))
+    edges = corners(search, rng)
     if not len(search.anchors):
-        return search.admit(spread)
+        return search.admit(np.vstack([spread, edges]))
     near = np.repeat(search.anchors, max(1, count // (3 * len(search.anchors))), axis=0)
     radius = 10.0 ** rng.uniform(-3.0, -0.5, (len(near), 1))
     near = near + radius * rng.standard_normal(near.shape) * domain.continuous
     for columns in (s for c, s in zip(domain.coordinates, domain.columns, strict=True) if not c.continuous):
         other = rng.random(len(near)) < 0.3
         near[other, columns] = spread[rng.integers(len(spread), size=int(other.sum()))][:, columns]
-    return search.admit(np.vstack([spread, near, search.anchors]))
+    return search.admit(np.vstack([spread, near, search.anchors, edges]))
 
 
-def maximize(surface: Surface, search: Search, rng: Generator, *, count: int = 512, starts: int = 6) -> Array:
+def corners(search: Search, rng: Generator) -> Array:
+    """Points with every continuous coordinate at a bound: all corners, or some where there are too many   (c, D)."""
+    domain, d = search.domain, len(search.domain.coordinates)
+    free = np.flatnonzero([c.continuous for c in domain.coordinates] & ~search.fixed)
+    if not len(free):
+        return np.empty((0, domain.D))
+    if 2 ** len(free) <= CORNERS:
+        ends = np.array(list(itertools.product((0.0, 1.0), repeat=len(free))))
+    else:
+        ends = rng.integers(0, 2, (CORNERS, len(free))).astype(float)
+    U = rng.random((len(ends), d))
+    U[:, free] = ends
+    return domain.place(U)
+
+
+def maximize(surface: Surface, search: Search, rng: Generator, *, count: int = 512, starts: int = 8) -> Array:
     """Points sorted by value, best first: the improved starts, then the candidates                 (c, D)."""
     C = candidates(search, count, rng)
     values = surface(C)
@@ -111,19 +131,19 @@ def spread_out(C: Array, values: Array, starts: int) -> Array:
 def improve(surface: Surface, search: Search, X: Array, sweeps: int = 4) -> tuple[Array, Array]:
     """Each row of X moved uphill until neither a gradient nor a discrete step helps, and its value."""
     discrete = any(not c.continuous for c in search.domain.coordinates)
-    X, values = climb(surface, search.free, X)
+    X, values = climb(surface, search.free, X, iterations=12)
     for _ in range(sweeps if discrete else 0):
         X, values, moved = step(surface, search, X, values)
         if not np.any(moved):
             break
         if np.any(search.free):
-            X[moved], values[moved] = climb(surface, search.free, X[moved])
+            X[moved], values[moved] = climb(surface, search.free, X[moved], iterations=12)
     best = int(np.argmax(values))  # one more climb alone: the joint one stops when most of them have arrived
-    X[best : best + 1], values[best : best + 1] = climb(surface, search.free, X[best : best + 1])
+    X[best : best + 1], values[best : best + 1] = climb(surface, search.free, X[best : best + 1], iterations=30)
     return X, values
 
 
-def climb(surface: Surface, free: Mask, X: Array, iterations: int = 30) -> tuple[Array, Array]:
+def climb(surface: Surface, free: Mask, X: Array, iterations: int) -> tuple[Array, Array]:
     """L-BFGS-B on the sum of the surface over all rows, in the free columns: one batch per step for all starts."""
     if not np.any(free):
         return X, surface(X)

@@ -129,18 +129,24 @@ def log_h(u: Array) -> tuple[Array, Array]:
     """log h(u) and its derivative Φ(u)/h(u), with h(u) = φ(u) + u Φ(u), for any u without underflow."""
     from scipy.special import erfcx, ndtr
 
-    u = np.maximum(u, -1e150)
-    log_phi = -0.5 * u * u - 0.5 * np.log(2.0 * np.pi)
-    near = np.maximum(u, -1.0)  # here the definition is safe
-    h = np.exp(-0.5 * near * near) / np.sqrt(2.0 * np.pi) + near * ndtr(near)
-    low = np.clip(u, -1e3, -1.0)  # here h = φ (1 + u Φ/φ), Φ/φ by erfcx
-    ratio = np.sqrt(np.pi / 2.0) * erfcx(-low / np.sqrt(2.0))
-    tail = 1.0 + low * ratio
-    far = np.minimum(u, -1e3)  # and here the sum cancels: h = φ/u² (1 - O(1/u²))
-    return (
-        np.select([u > -1.0, u > -1e3], [np.log(h), log_phi + np.log(tail)], log_phi - 2.0 * np.log(-far)),
-        np.select([u > -1.0, u > -1e3], [ndtr(near) / h, ratio / tail], -far - 2.0 / far),
-    )
+    u = np.clip(u, -1e150, 1e150)
+    value, slope = np.empty_like(u), np.empty_like(u)
+    near = u > -1.0  # here the definition is safe
+    v = u[near]
+    h = np.exp(-0.5 * v * v) / np.sqrt(2.0 * np.pi) + v * ndtr(v)
+    value[near], slope[near] = np.log(h), ndtr(v) / h
+    low = ~near & (u > -200.0)  # here h = φ (1 + u Φ/φ), Φ/φ by erfcx
+    v = u[low]
+    ratio = np.sqrt(np.pi / 2.0) * erfcx(-v / np.sqrt(2.0))
+    value[low], slope[low] = _log_phi(v) + np.log1p(v * ratio), ratio / (1.0 + v * ratio)
+    far = u <= -200.0  # and here that sum cancels: h = φ/u² (1 - 3/u² + 15/u⁴ - …)
+    v = u[far]
+    value[far], slope[far] = _log_phi(v) - 2.0 * np.log(-v) + np.log1p((15.0 / v**2 - 3.0) / v**2), -v - 2.0 / v
+    return value, slope
+
+
+def _log_phi(u: Array) -> Array:
+    return np.asarray(-0.5 * u * u - 0.5 * np.log(2.0 * np.pi))
 
 
 class _LogEI(NamedTuple):

@@ -24,13 +24,14 @@ from belated.errors import NotPositiveDefinite
 from belated.learner.factor import Factor
 from belated.learner.kernels import Array, Kernel
 
-JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # relative to the mean of the diagonal
+JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # relative to the diagonal; jitter is λ that nobody asked for
 FEATURES = 512  # frequencies of a pathwise draw: its prior covariance is off by at most 1/√(2·512) ≈ 0.03 (one std)
 
 
-def root(K: Array) -> Array:
-    """Lower triangular R with R Rᵀ = K, after the least jitter that makes it possible."""
-    scale = float(np.mean(np.diag(K))) if len(K) else 0.0
+def root(K: Array, scale: float | None = None) -> Array:
+    """Lower triangular R with R Rᵀ = K, after the least jitter (relative to `scale`, or to K) that makes it possible."""
+    if scale is None:
+        scale = float(np.mean(np.diag(K))) if len(K) else 0.0
     for jitter in JITTERS:
         try:
             R = np.linalg.cholesky(K + (jitter * scale) * np.eye(len(K)))
@@ -51,7 +52,7 @@ class GP:
 
     def condition(self, X: Array, y_tilde: Array, lams: Array | None = None, Q: Array | None = None) -> Posterior:
         """The belief given outcomes y_tilde at X; n = 0 gives the prior. With Q, it answers for Q at once."""
-        return Grown().condition(self, range(len(X)), X, y_tilde, lams, Q)
+        return Grown().condition(self, range(1, len(X) + 1), X, y_tilde, lams, Q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class Prior:
     @cached_property
     def root(self) -> Array:
         """R with R Rᵀ = k(Q, Q); O(|Q|³), once per hyperparameters and only when something is drawn."""
-        return root(self.kernel(self.Q, self.Q))
+        return root(self.kernel(self.Q, self.Q), self.kernel.variance)
 
     @cached_property
     def _index(self) -> dict[bytes, int]:
@@ -132,6 +133,7 @@ class Posterior:
     """A belief about f: mean, std, cov and draws at any points Q (q, D). A value: news makes a new one."""
 
     gp: GP
+    ids: NDArray[np.intp]  # the numbers of the queries
     X: Array
     y_tilde: Array
     lams: Array
@@ -153,9 +155,13 @@ class Posterior:
 
     def _solve(self, B: Array) -> Array:
         """L⁻¹ B for B (n, q) in Fortran order."""
+        if B.shape[1] == 1:
+            return self.factor.solve(B[:, 0])[:, None]
         return blas.dtrsm(1.0, self._dense, B, lower=0, trans_a=1) if self.factor.n else B
 
     def _solve_transposed(self, B: Array) -> Array:
+        if B.shape[1] == 1:
+            return self.factor.solve_transposed(B[:, 0])[:, None]
         return blas.dtrsm(1.0, self._dense, B, lower=0, trans_a=0) if self.factor.n else B
 
     def _whitened_kernel(self, Q: Array) -> Array:
@@ -214,10 +220,15 @@ class Posterior:
         z = rng.standard_normal(len(Q))
         table = self.table
         if table is None or Q is not table.Q or np.any(table.where < 0):
-            return self.mean(Q) + scale * (root(self.cov(Q)) @ z)
+            return self.mean(Q) + scale * (root(self.cov(Q), self.gp.kernel.variance) @ z)
         f0 = table.prior.root @ z
-        residual = f0[table.where] + np.sqrt(self.lams) * rng.standard_normal(len(self.X))
+        residual = f0[table.where] + self._noise(rng)
         return self.mean(Q) + scale * (f0 - self.factor.solve(residual) @ table.V)
+
+    def _noise(self, rng: Generator) -> Array:
+        """ε_s ~ N(0, λ_s), drawn in the order of the numbers, so that the order of the rows does not matter."""
+        rank = np.argsort(np.argsort(self.ids))
+        return np.asarray(np.sqrt(self.lams) * rng.standard_normal(len(rank))[rank])
 
     def path(self, rng: Generator, scale: float = 1.0) -> Path:
         """f ~ GP(μ, scale² σ²) as a function, by pathwise conditioning of a random Fourier draw of the prior.
@@ -229,7 +240,7 @@ class Posterior:
         # real cos(ωx) + imaginary sin(ωx) is one cosine
         amplitude, phase = np.hypot(real, imaginary), np.arctan2(imaginary, real)
         f0 = np.cos(self.X @ omega.T - phase) @ amplitude
-        residual = f0 + np.sqrt(self.lams) * rng.standard_normal(len(self.X))
+        residual = f0 + self._noise(rng)
         update = self.factor.solve_transposed(self.factor.solve(residual))
         return Path(self.gp, self.X, self.alpha - scale * update, omega, phase, scale * amplitude)
 
@@ -298,7 +309,7 @@ class Grown:
     rows that agree with the last ones from the first on are kept, the rest is cut off and grown again."""
 
     kernel: Kernel | None = None
-    ids: Array = field(default_factory=lambda: np.empty(0))
+    ids: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     lams: Array = field(default_factory=lambda: np.empty(0))
     factor: Factor = field(default_factory=Factor)
     table: Table | None = None
@@ -314,17 +325,17 @@ class Grown:
     ) -> Posterior:
         """gp.condition(X, y_tilde, lams, Q), where row i is the query with number ids[i]."""
         own = np.full(len(X), gp.lam) if lams is None else lams
-        numbers = np.asarray(ids, dtype=float)
+        numbers = np.asarray(ids, dtype=np.intp)
         scale = gp.kernel.variance + (float(np.mean(own)) if len(own) else 0.0)
         for jitter in JITTERS:
             try:
                 self._grow(gp.kernel, numbers, X, own + jitter * scale, Q)
             except NotPositiveDefinite:
                 continue
-            return Posterior(gp, X, y_tilde, own, self.factor, self.table)
+            return Posterior(gp, numbers, X, y_tilde, self.lams, self.factor, self.table)
         raise NotPositiveDefinite
 
-    def _grow(self, kernel: Kernel, ids: Array, X: Array, lams: Array, Q: Array | None) -> None:
+    def _grow(self, kernel: Kernel, ids: NDArray[np.intp], X: Array, lams: Array, Q: Array | None) -> None:
         known = _agreement(self.ids, ids, self.lams, lams) if kernel == self.kernel else 0
         factor, table = self.factor.cut(known), self.table
         if Q is None:
@@ -343,7 +354,7 @@ class Grown:
         self.kernel, self.ids, self.lams, self.factor, self.table = kernel, ids, lams, factor, table
 
 
-def _agreement(old: Array, new: Array, old_lams: Array, new_lams: Array) -> int:
+def _agreement(old: NDArray[np.intp], new: NDArray[np.intp], old_lams: Array, new_lams: Array) -> int:
     """How many rows from the first on are the same."""
     n = min(len(old), len(new))
     differs = np.flatnonzero((old[:n] != new[:n]) | (old_lams[:n] != new_lams[:n]))

@@ -7,7 +7,7 @@ Q   the queries, when they can be listed: the paper's finite Q
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -88,7 +88,7 @@ class Fitted:
 
     def plain(self) -> dict[str, Any]:
         """The same as plain values, for a ledger."""
-        scale = None if self.scale is None else [self.scale.sign, self.scale.shift, self.scale.width]
+        scale = None if self.scale is None else list(astuple(self.scale))
         gp = {"kernel": self.gp.kernel.spec(), "lam": self.gp.lam, "mean": self.gp.mean}
         return {**gp, "scale": scale, "number": self.number, "heard": self.heard}
 

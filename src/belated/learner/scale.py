@@ -14,16 +14,23 @@ import numpy as np
 
 from belated.learner.kernels import Array
 
+LEAST = -10.0  # widths below the median, on the robust scale
+
 
 @dataclass(frozen=True)
 class Scale:
-    """model = sign (y - shift) / width."""
+    """model = sign (y - shift) / width, but not below `least`: how terrible a terrible outcome is says nothing more."""
 
     sign: float
     shift: float
     width: float
+    least: float = -np.inf
 
     def model(self, y: Array) -> Array:
+        return np.maximum(self.exact(y), self.least)
+
+    def exact(self, y: Array) -> Array:
+        """The same without the bound: for what the user states, not for what happened."""
         return self.sign * (y - self.shift) / self.width
 
     def user(self, model: Array) -> Array:
@@ -49,6 +56,7 @@ class Scaling(Protocol):
     """A rule that looks at the outcomes in use (user's units) and says how to scale them."""
 
     lasting: bool  # the scale is kept until the next fit
+    uses_floor: bool
 
     def __call__(self, bounds: Bounds, y: Array) -> Scale: ...
 
@@ -58,6 +66,7 @@ class FloorToOne:
     """The paper's: (y - floor) / B_y. B_y = |ceiling - floor|, or the largest |y - floor| heard, 1 before any."""
 
     lasting = False
+    uses_floor = True
 
     def __call__(self, bounds: Bounds, y: Array) -> Scale:
         floor = bounds.stand_in(y)
@@ -72,9 +81,10 @@ class FloorToOne:
 
 @dataclass(frozen=True)
 class Robust:
-    """(y - median) / (IQR / 1.349): one wild outcome does not flatten the rest."""
+    """(y - median) / (IQR / 1.349), and nothing below LEAST of it: one wild outcome does not flatten the rest."""
 
     lasting = True
+    uses_floor = False
 
     def __call__(self, bounds: Bounds, y: Array) -> Scale:
         if bounds.floor is not None and bounds.ceiling is not None and len(y) < 3:
@@ -86,8 +96,8 @@ class Robust:
         low, middle, high = np.quantile(y, [0.25, 0.5, 0.75])
         for width in ((high - low) / 1.349, float(np.max(np.abs(y - middle)))):
             if width > 1e-12 * max(abs(middle), 1e-300):
-                return Scale(bounds.sign, float(middle), _usable(float(width)))
-        return Scale(bounds.sign, float(middle), _usable(abs(float(middle))))
+                return Scale(bounds.sign, float(middle), _usable(float(width)), LEAST)
+        return Scale(bounds.sign, float(middle), _usable(abs(float(middle))), LEAST)
 
 
 def _usable(width: float) -> float:

@@ -63,7 +63,13 @@ class Filled(NamedTuple):
 class Silence(Protocol):
     """How the unheard count. `heard` gives the belief from the known rows alone."""
 
-    forgets: bool  # whether a query whose patience has run out is no information
+    @property
+    def forgets(self) -> bool:
+        """Whether a query whose patience has run out is no information."""
+
+    @property
+    def uses_floor(self) -> bool:
+        """Whether the fill looks at the floor."""
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled: ...
 
@@ -81,6 +87,7 @@ class Floor:
     """The paper's rule: an unheard y_s counts as the least value f can take, for good once patience has run out."""
 
     forgets = False
+    uses_floor = True
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
         return _rows(h, ~h.gone, floor)
@@ -96,6 +103,7 @@ class Unknown:
     After patience it is no information."""
 
     forgets = True
+    uses_floor = False
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
         return _rows(h, h.known | h.pending, believed(h, heard))
@@ -109,6 +117,7 @@ class Waiting:
     """The floor while pending, so that the search looks elsewhere; no information once patience has run out."""
 
     forgets = True
+    uses_floor = True
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
         return _rows(h, h.known | h.pending, floor)
@@ -122,6 +131,7 @@ class Ignored:
     """GP-UCB, asy-TS: what is not heard is not there. Rows come in order of arrival, so telling appends."""
 
     forgets = True
+    uses_floor = False
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
         rows = arrived(h)
@@ -137,6 +147,7 @@ class Nearest:
 
     k: int = 3
     forgets = True
+    uses_floor = False
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
@@ -163,7 +174,11 @@ class Halfway:
 
     base: Silence
     share: float = 0.5
-    forgets = True
+    uses_floor = True
+
+    @property
+    def forgets(self) -> bool:
+        return self.base.forgets
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
         fill = np.where(h.pending, floor + self.share * (believed(h, heard) - floor), h.y)

@@ -1,0 +1,75 @@
+"""The shell: `belated COMMAND`.
+
+A command's module is imported when the command is used, so that `belated --help` stays fast; rich and matplotlib are
+imported by the functions that need them. Bad input ends with one sentence on stderr and exit code 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import click
+
+import belated
+from belated.errors import BelatedError
+
+# name -> (module that holds a click command of that name, what `belated --help` says of it)
+COMMANDS = {
+    "demo": ("belated.cli.demo", "Race the paper's six algorithms and the default: a table and a picture."),
+}
+
+
+class Refusal(click.ClickException):
+    """Bad input, in one sentence."""
+
+    exit_code = 2
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Errors of ours and of click's parser as a refusal; an interrupt as exit code 130, the shell's own."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        raise Refusal(error.format_message()) from error
+    except BelatedError as error:
+        raise Refusal(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+class Commands(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with refusing():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with refusing():
+            return super().invoke(ctx)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(belated.__version__, prog_name="belated", message="%(prog)s %(version)s")
+def main() -> None:
+    """Bayesian optimisation for results that come back late."""

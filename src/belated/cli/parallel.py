@@ -1,0 +1,76 @@
+"""The same function for many jobs, on several cores."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import TypeVar
+
+from belated.errors import BelatedError
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class WorkerLost(BelatedError, RuntimeError):
+    """A worker ended before its job was done, perhaps for lack of memory; try again with --workers 1."""
+
+
+def cores() -> int:
+    """How many cores we may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_parallel(
+    run: Callable[[Job], Result], jobs: Sequence[Job], workers: int, done: Callable[[], None] = lambda: None
+) -> list[Result]:
+    """[run(job) for job in jobs], with `done` called after each; one BLAS thread per worker.
+
+    One worker: here, in this interpreter. More: in fresh ones, which an interrupt does not reach; we end them."""
+    if workers == 1:
+        results = []
+        for job in jobs:
+            results.append(_on_one_thread(run, job))
+            done()
+        return results
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(min(workers, len(jobs)), multiprocessing.get_context("spawn")) as pool:
+        try:
+            with _interrupts_blocked():
+                futures = [pool.submit(_on_one_thread, run, job) for job in jobs]
+            for future in as_completed(futures):
+                future.result()
+                done()
+        except BrokenProcessPool:
+            raise WorkerLost from None
+        except BaseException:
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()
+            raise
+    return [future.result() for future in futures]
+
+
+def _on_one_thread(run: Callable[[Job], Result], job: Job) -> Result:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        return run(job)
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Ctrl-C goes to every process of a terminal. A worker inherits this block for life, and so shows no traceback of
+    its own; to us the interrupt comes when the block ends."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
