@@ -34,7 +34,7 @@ STUDIES: dict[str, dict[str, Any]] = {
 }
 
 
-# Much noise, so that it shows in a Thompson draw whose noise is.
+# Much noise, so that a Thompson draw shows which outcome was given which noise.
 NOISY = {
     f"{name}, noisy": {
         **STUDIES[name],

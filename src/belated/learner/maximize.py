@@ -105,6 +105,8 @@ def maximize(surface: Surface, search: Search, rng: Generator, *, count: int = 5
     """Points sorted by value, best first: the improved starts, then the candidates                 (c, D)."""
     C = candidates(search, count, rng)
     values = surface(C)
+    if not np.all(np.isfinite(values)):
+        raise FloatingPointError("the surface is not finite")
     order = np.argsort(-values, kind="stable")
     chosen = spread_out(C[order], values[order], starts)
     improved, gained = improve(surface, search, chosen)

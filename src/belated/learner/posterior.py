@@ -29,7 +29,7 @@ FEATURES = 512  # frequencies of a pathwise draw: its prior covariance is off by
 
 
 def root(K: Array, scale: float | None = None) -> Array:
-    """Lower triangular R with R Rᵀ = K, after the least jitter (relative to `scale`, or to K) that makes it possible."""
+    """Lower triangular R with R Rᵀ = K, after the least jitter (relative to `scale`, or to K) that it takes."""
     if scale is None:
         scale = float(np.mean(np.diag(K))) if len(K) else 0.0
     for jitter in JITTERS:
