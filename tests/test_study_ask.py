@@ -116,11 +116,13 @@ def test_the_first_queries_fill_the_space_and_added_ones_count_among_them() -> N
         return [(t.params["x"], t.params["y"]) for t in study.trials() if not t.by_hand]
 
     up, down = queries(0, 1.0, 4), queries(0, -1.0, 4)
-    assert up[:4] == down[:4]
-    assert up[4] != down[4]
+    filling = queries(0, 1.0, 100)
+    assert up[:4] == down[:4] == filling[:4]
+    assert len({up[4], down[4], filling[4]}) == 3
     up, down = queries(3, 1.0, 4), queries(3, -1.0, 4)  # three were added: one is left
-    assert up[0] == down[0]
-    assert up[1] != down[1]
+    filling = queries(3, 1.0, 100)
+    assert up[0] == down[0] == filling[0]
+    assert len({up[1], down[1], filling[1]}) == 3
     assert queries(4, 1.0, 4)[0] != queries(4, -1.0, 4)[0]
     assert queries(2, 1.0, 0)[0] != queries(2, -1.0, 0)[0]
 

@@ -639,6 +639,7 @@ def test_a_fit_that_was_due_and_failed_is_said(monkeypatch):
     result = chosen(problem, h, [older])
     assert result.note == "fell back to the last good hyperparameters"
     assert inside(problem, result.x)
+    assert chosen(problem, h, []).note == "fell back to prior hyperparameters"  # there are no good ones yet
 
 
 @every_space

@@ -228,7 +228,10 @@ def best_of(problem: Problem, situation: Situation, belief: Belief, policy: Poli
     surface = AtContext(policy.surface(belief, nu, rng), situation.z)
     count = 384 if len(belief.posterior.X) <= 300 else 256  # scoring a candidate costs O(n²)
     ranked = maximize(surface, search(problem, situation, belief), rng, count=count)
-    return first_open(problem, situation, ranked)
+    x = first_open(problem, situation, ranked)
+    if not np.isfinite(surface(x[None, :])[0]):
+        raise FloatingPointError
+    return x
 
 
 def first_open(problem: Problem, situation: Situation, ranked: Array) -> Array:
