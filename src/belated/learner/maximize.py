@@ -105,6 +105,8 @@ def maximize(surface: Surface, search: Search, rng: Generator, *, count: int = 5
     """Points sorted by value, best first: the improved starts, then the candidates                 (c, D)."""
     C = candidates(search, count, rng)
     values = surface(C)
+    if not np.all(np.isfinite(values)):
+        raise FloatingPointError("the surface is not finite")
     order = np.argsort(-values, kind="stable")
     chosen = spread_out(C[order], values[order], starts)
     improved, gained = improve(surface, search, chosen)
@@ -177,7 +179,6 @@ def step(surface: Surface, search: Search, X: Array, values: Array) -> tuple[Arr
         return X, values, moved
     scores = np.split(surface(np.vstack(groups)), np.cumsum([len(g) for g in groups])[:-1])
     for i, (group, score) in enumerate(zip(groups, scores, strict=True)):
-        enough = values[i] + TIE * abs(values[i]) if np.isfinite(values[i]) else values[i]
-        if len(group) and np.max(score) > enough:
+        if len(group) and np.max(score) > values[i] + TIE * abs(values[i]):
             X[i], values[i], moved[i] = group[np.argmax(score)], np.max(score), True
     return X, values, moved
