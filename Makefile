@@ -21,6 +21,7 @@ test-long: $(STAMP)  ## the tests that take minutes
 
 lint: $(STAMP)  ## ruff and mypy --strict
 	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 
 bench: $(STAMP)  ## the speed of an ask, as ratios measured in one run

@@ -23,7 +23,7 @@ from belated.learner.policies import UCB, Greedy, LogEI, ThompsonSampling, Uncer
 from belated.learner.posterior import GP
 from belated.learner.problem import LISTED, Cache, Fitted, Problem, Situation
 from belated.learner.scale import FloorToOne, Scale
-from belated.learner.silence import Halfway, History, Unknown
+from belated.learner.silence import Floor, Halfway, History, Unknown
 from belated.settings import settle
 from belated.space import Choice, Integer, Points, Real
 
@@ -154,18 +154,18 @@ def test_a_compact_space_is_searched_as_well_as_a_fine_grid(seed):
     assert score[0] >= score[1:].max() - 1e-9
 
 
-@every_space
+@pytest.mark.parametrize("space", [LIST, SMALL], ids=["points", "countable"])
 @pytest.mark.parametrize("noise", [1e-3, 1e-6, 1e-9])
 def test_log_ei_among_certain_outcomes_is_still_an_argmax(space, noise):
     """Outcomes that are nearly exact make LogEI hugely negative where they were told; that must not make ties of the
     rest."""
     problem = problem_of(space, replace(BY_HAND, moves=(Move(LogEI()),)))
-    h = told(rows(problem, 10), outcomes(10), noise=noise)
-    x = chosen(problem, h).x
-    belief, _ = belief_at(problem, h, 11, None, problem.silence, Cache(), problem.Q)
-    others = problem.Q if problem.Q is not None else rows(problem, 3000, 5)
-    score = LogEI().scores(belief, np.vstack([x[None, :], others]), 1.0, np.random.default_rng(0))
-    assert score[0] >= score[1:].max() - 1e-6
+    for n in (10, 20):  # also when most of a list has been told
+        h = told(np.random.default_rng(0).permutation(problem.Q)[:n], outcomes(n), noise=noise)
+        x = chosen(problem, h).x
+        belief, _ = belief_at(problem, h, n + 1, None, problem.silence, Cache(), problem.Q)
+        scores = LogEI().scores(belief, problem.Q, 1.0, np.random.default_rng(0))
+        assert scores[problem.place[x.tobytes()]] >= scores.max() - 1e-6
 
 
 @pytest.mark.parametrize("worst", [-1.0, -1e3, -1e6, -1e12])
@@ -256,16 +256,18 @@ def test_the_greedy_gain_needs_a_list():
 
 
 def test_uncertainty_sampling_comes_first():
-    """The first `start` queries go where σ is largest, whatever was heard."""
-    problem = problem_of(LIST, paper("GP-BUCB", kernel=SE(0.1), lam=0.01, start=4))
-    X = rows(problem, 6)
-    for n in range(7):
-        h = told(X[:n], outcomes(n) * 9)
-        x = chosen(problem, h).x
-        belief, _ = belief_at(problem, h, n + 1, None, problem.silence, Cache(), problem.Q)
-        policy = UncertaintySampling() if n < 4 else UCB()
-        scores = policy.scores(belief, problem.Q, 1.0, np.random.default_rng(0))
-        assert scores[np.flatnonzero(np.all(problem.Q == x, axis=1))[0]] >= scores.max() - 1e-12
+    """The first `start` queries go where σ is largest given all queries, heard or not; then the algorithm begins."""
+    for name in ("GP-BUCB", "GP-UCB"):
+        problem = problem_of(LIST, paper(name, kernel=SE(0.1), lam=0.01, start=4))
+        X = rows(problem, 6)
+        for n in range(7):
+            h = told(X[:n], outcomes(n) * 9, pending=min(n, 2))
+            x = chosen(problem, h).x
+            silence = Floor() if n < 4 else problem.silence
+            belief, _ = belief_at(problem, h, n + 1, None, silence, Cache(), problem.Q)
+            policy = UncertaintySampling() if n < 4 else UCB()
+            scores = policy.scores(belief, problem.Q, 1.0, np.random.default_rng(0))
+            assert scores[problem.place[x.tobytes()]] >= scores.max() - 1e-12
 
 
 def test_the_default_fills_the_pending_halfway_every_other_time(monkeypatch):
@@ -498,6 +500,30 @@ def test_a_noise_is_in_the_users_units():
         assert_allclose(belief.posterior.lams, 0.01)
         beliefs.append(scale.user(belief.posterior.mean(problem.Q)) / unit)
     assert_allclose(beliefs[0], beliefs[1], rtol=1e-12)
+
+
+# What stands in for the floor
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "silence", "stated", "told_so_far", "note"),
+    [
+        ("default", "floor", 0.0, 6, ""),
+        ("default", "floor", None, 6, "no floor stated: the worst outcome heard, 0.25, stands in"),
+        ("default", "waiting", None, 6, "no floor stated: the worst outcome heard, 0.25, stands in"),
+        ("default", "waiting", None, 0, "no floor stated: the prior mean stands in"),
+        ("default", "ignored", None, 6, ""),  # nothing is filled, and the robust scale needs none
+        ("GP-UCB", None, None, 6, "no floor stated: the worst outcome heard, 0.25, stands in"),  # its scale does
+        ("GP-UCB", None, 0.0, 6, ""),
+        ("GP-BTS", None, None, 0, "no floor stated: the prior mean stands in"),
+    ],
+)
+def test_the_trial_says_what_stood_in_for_the_floor(algorithm, silence, stated, told_so_far, note):
+    """Query 9, chosen by LogEI when the algorithm is the default."""
+    problem = problem_of(LIST, algorithm, silence=silence, floor=stated, ceiling=None)
+    y = np.array([0.5, 0.25, 0.75, 1.0, 0.5, 0.6, 0.0, 0.0])
+    result = chosen(problem, told(rows(problem, 8), y, pending=8 - told_so_far))
+    assert result.note == note
 
 
 # Falling back

@@ -93,7 +93,7 @@ def test_argmax_takes_the_best_of_the_allowed(values, data):
     if not allowed.any():
         allowed[data.draw(st.integers(0, len(v) - 1))] = True
     i = argmax(v, allowed)
-    slack = 1e-10 * max(np.ptp(v), np.max(np.abs(v)))
+    slack = 1e-10 * np.max(np.abs(v)) + 1e-12
     assert allowed[i]
     assert v[i] >= np.max(v[allowed]) - slack
     assert np.all(v[:i][allowed[:i]] < np.max(v[allowed]))
@@ -290,6 +290,27 @@ def test_mixed_surfaces_against_brute_force(coordinates, steps):
         everything = brute_force(surface, domain, steps)
         gaps.append((everything.max() - surface(x[None, :])[0]) / np.ptp(everything))
     check_gaps(gaps)
+
+
+@pytest.mark.parametrize(
+    "coordinates",
+    [
+        (Lattice(1, 1000, log=True), Lattice(1, 8), OneHot(3)),
+        (Lattice(0, 10**6), Interval()),
+        (Lattice(0, 300), Lattice(0, 300), Lattice(0, 300)),
+    ],
+    ids=["log integer, integer, choice", "long integer and real", "three integers"],
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_no_neighbour_of_the_best_is_better(coordinates, seed):
+    """It climbs until neither a gradient nor a discrete step helps, however many levels there are."""
+    domain = Compact(coordinates)
+    b = believed(domain, seed, 20)
+    for policy in (UCB(), LogEI()):
+        surface = policy.surface(b, 1.5, np.random.default_rng(seed))
+        x = best(surface, search(domain, {}, anchors(b)), seed)
+        around = surface(domain.neighbours(x))
+        assert around.max() <= surface(x[None, :])[0] + 1e-9
 
 
 @pytest.mark.parametrize("target", [0, 1, 123_456_789, 10**9 - 1, 10**9])

@@ -148,6 +148,24 @@ def test_a_table_gives_what_no_table_gives(kernel, n):
     assert_allclose(listed.variance(elsewhere), plain.variance(elsewhere), rtol=0, atol=1e-12)
 
 
+@every_kernel
+@pytest.mark.parametrize("lam", [0.05, 1e-16], ids=["healthy", "jittered"])
+@pytest.mark.parametrize("listed", [True, False], ids=["table", "dense"])
+def test_short_cuts_to_the_same_numbers(kernel, lam, listed):
+    """Mean and std together, and both at its own queries."""
+    rng = np.random.default_rng(30)
+    Q = rng.random((12, 3))
+    X, y, lams = Q[[0, 3, 3, 7, 9]], np.array([0.3, 1.0, 1.0, -0.4, 0.8]), lam * np.array([1.0, 1.0, 2.0, 5.0, 1.0])
+    belief = GP(kernel, lam, 0.4).condition(X, y, lams, Q if listed else None)
+    for at in (Q, rng.random((6, 3))):
+        mean, std = belief.mean_and_std(at)
+        assert_allclose(mean, belief.mean(at), rtol=0, atol=1e-9)
+        assert_allclose(std**2, belief.variance(at), rtol=0, atol=1e-9)
+    some = np.array([True, False, True, True, False])
+    assert_allclose(belief.mean_of(some), belief.mean(X[some]), rtol=0, atol=1e-4 if lam < 1e-9 else 1e-9)
+    assert_allclose(belief.std_of(some) ** 2, belief.variance(X[some]), rtol=0, atol=1e-9)
+
+
 def test_a_query_outside_the_list_may_be_conditioned_on():
     """By hand, or from a context: its row is in the table although it is not in Q."""
     rng = np.random.default_rng(6)
@@ -382,6 +400,17 @@ def test_a_draw_takes_its_normals_from_the_generator(scattered):
     listed = gp.condition(X, y, lams, Q)
     again = [listed.draw(Q, np.random.default_rng(16), 2.0) for _ in range(2)]
     assert_array_equal(again[0], again[1])
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["table", "dense"])
+def test_a_draw_does_not_depend_on_the_order_of_the_rows(scattered, listed):
+    """The noise of a query belongs to its number: told in another order, the same function is drawn."""
+    gp, Q, X, y, lams = scattered
+    ids, other = np.array([3, 5, 8, 9]), np.array([2, 0, 3, 1])
+    one = Grown().condition(gp, ids, X, y, lams, Q if listed else None)
+    two = Grown().condition(gp, ids[other], X[other], y[other], lams[other], Q if listed else None)
+    for draw in (lambda b: b.draw(Q, np.random.default_rng(31), 2.0), lambda b: b.path(np.random.default_rng(31))(Q)):
+        assert_allclose(draw(one), draw(two), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.5])

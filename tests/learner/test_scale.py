@@ -33,6 +33,14 @@ def test_there_and_back(sign, shift, width, ys):
     assert_allclose(scale.user(scale.model(y)), y, rtol=1e-12, atol=1e-9)
 
 
+def test_a_scale_may_end_below():
+    """How terrible a terrible outcome is says nothing more; what the user states is taken at its word."""
+    scale = Scale(-1.0, 10.0, 4.0, least=-2.0)
+    assert_array_equal(scale.model(np.array([10.0, 14.0, 18.0, 1e100])), [0.0, -1.0, -2.0, -2.0])
+    assert scale.exact(np.array(30.0)) == -5.0
+    assert_array_equal(scale.model(np.array([-30.0])), [10.0])  # the best have no end
+
+
 # The floor
 
 
@@ -117,6 +125,15 @@ def test_one_wild_outcome_does_not_flatten_the_rest():
     y[7] = 1e6
     wild = np.delete(Robust()(Bounds(1.0), y).model(y), 7)
     assert np.std(wild) == pytest.approx(np.std(np.delete(calm, 7)), rel=0.15)
+
+
+def test_on_the_robust_scale_nothing_is_worse_than_ten_widths():
+    y = np.append(np.random.default_rng(2).standard_normal(50), [-1e6, 1e6])
+    for sign in (1.0, -1.0):
+        model = Robust()(Bounds(sign), y).model(y)
+        assert model.min() == -10.0
+        assert model.max() > 1e5
+        assert np.sum(model == -10.0) == 1
 
 
 def test_the_robust_scale_of_normals_is_standard():

@@ -5,7 +5,6 @@ A pure function of its arguments. Numerics never make it raise: it falls back, a
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -184,8 +183,10 @@ def attempts(
     last = fits[-1] if fits else None
     fresh = _quiet_refit(problem, h, t, last) if due else None
     failed = due and fresh is None and needs_fit(problem, h, t)
-    yield "fell back to the last good hyperparameters" if failed else "", fresh or last
-    if fresh is None and (again := _quiet_refit(problem, h, t, None)) is not None:
+    older = "the last good" if fits else "prior"
+    yield f"fell back to {older} hyperparameters" if failed else "", fresh or last
+    may_fit = problem.algorithm.schedule.every is not None
+    if may_fit and fresh is None and (again := _quiet_refit(problem, h, t, None)) is not None:
         yield "fell back to refitted hyperparameters", again
     for older in reversed(fits if fresh is not None else fits[:-1]):
         yield "fell back to the last good hyperparameters", older
@@ -233,12 +234,16 @@ def best_of(problem: Problem, situation: Situation, belief: Belief, policy: Poli
 
 def first_open(problem: Problem, situation: Situation, ranked: Array) -> Array:
     """The first of some queries that may be asked now; when none of them may, the first of the whole space that may."""
-    for x in itertools.chain(ranked, every_query(problem, situation)):
-        if not np.any(same(x, situation.taken)):
-            return np.asarray(x)
-    if situation.strict:
+    first = next(untaken(ranked, situation), None)
+    if first is None:
+        first = next(untaken(every_query(problem, situation), situation), None)
+    if first is None and situation.strict:
         raise Exhausted
-    return np.asarray(ranked[0])
+    return np.asarray(ranked[0]) if first is None else first
+
+
+def untaken(queries: Array, situation: Situation) -> Iterator[Array]:
+    return (x for x in queries if not np.any(same(x, situation.taken)))
 
 
 def every_query(problem: Problem, situation: Situation) -> Array:

@@ -26,7 +26,6 @@ Mask = NDArray[np.bool_]
 HOT = 1 / math.sqrt(2)
 WIDEST = 10**12  # the most steps of a Lattice: beyond it float64 no longer tells the levels of a log scale apart
 ULPS = 8 * np.finfo(np.float64).eps  # the same point, computed twice
-STRIDES = (0.1, 1 / 3)  # longer steps along a Lattice, as shares of its range
 
 
 @dataclass(frozen=True)
@@ -105,12 +104,10 @@ class Lattice:
         return self._positions(np.arange(self.count, dtype=np.float64))[:, None]
 
     def others(self, x: Array) -> Array:
-        """One level up and down, and a tenth and a third of the range up and down, ending at low and high."""
+        """1, 2, 4, 8, … levels up and down, ending at low and high: any level is a few such steps away."""
         j = self._steps(x)[0]
-        u = self._positions(np.array([j]))[0]
-        far = self._steps(np.array([u + side * share for share in STRIDES for side in (-1, 1)]))
-        near = np.clip([j - 1, j + 1], 0, self.span)
-        steps = np.unique(np.concatenate([near, far]))
+        strides = 2.0 ** np.arange(self.span.bit_length())
+        steps = np.unique(np.clip(np.concatenate([j - strides, j + strides]), 0, self.span))
         return self._positions(steps[steps != j])[:, None]
 
     def _positions(self, j: Array) -> Array:

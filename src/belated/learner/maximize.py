@@ -20,8 +20,8 @@ from belated.learner.domain import Compact
 from belated.learner.kernels import Array, Mask
 from belated.learner.policies import Surface
 
-# Values this close, relative to the best or to its distance from the median, are equal: the lowest index wins.
-TIE = 1e-10
+TIE = 1e-10  # values this close to the best, relative to it, are equal, and the lowest index wins
+ROUNDING = 1e-13  # and so are those this close: what a best of 0 is known to, on the model's scale
 CORNERS = 64  # corners of the space among the candidates: all of them where there are no more
 
 
@@ -32,7 +32,7 @@ def argmax(values: Array, allowed: Mask | None = None) -> int:
     best = float(np.max(some))
     if not np.isfinite(best):
         return int(candidates[np.argmax(some)])
-    slack = TIE * max(abs(best), best - float(np.median(some)))
+    slack = TIE * abs(best) + ROUNDING
     return int(candidates[np.argmax(some >= best - slack)])
 
 
@@ -130,7 +130,7 @@ def spread_out(C: Array, values: Array, starts: int) -> Array:
     return pool[taken]
 
 
-def improve(surface: Surface, search: Search, X: Array, sweeps: int = 4) -> tuple[Array, Array]:
+def improve(surface: Surface, search: Search, X: Array, sweeps: int = 100) -> tuple[Array, Array]:
     """Each row of X moved uphill until neither a gradient nor a discrete step helps, and its value."""
     discrete = any(not c.continuous for c in search.domain.coordinates)
     X, values = climb(surface, search.free, X, iterations=12)
