@@ -183,8 +183,8 @@ def attempts(
     last = fits[-1] if fits else None
     fresh = _quiet_refit(problem, h, t, last) if due else None
     failed = due and fresh is None and needs_fit(problem, h, t)
-    older = "the last good" if fits else "prior"
-    yield f"fell back to {older} hyperparameters" if failed else "", fresh or last
+    instead = "the last good" if fits else "prior"
+    yield f"fell back to {instead} hyperparameters" if failed else "", fresh or last
     may_fit = problem.algorithm.schedule.every is not None
     if may_fit and fresh is None and (again := _quiet_refit(problem, h, t, None)) is not None:
         yield "fell back to refitted hyperparameters", again
