@@ -165,7 +165,7 @@ class World:
 
     @property
     def refits(self) -> int:
-        return len(self.study._fits)
+        return len(self.study._fold.fits)
 
     def by_move(self, took: Sequence[tuple[int, float]]) -> list[list[float]]:
         """Asks (n, seconds) sorted by the moves that take turns: they do different work."""

@@ -90,11 +90,13 @@ def test_the_defaults() -> None:
     assert (settings.late, settings.repeats, settings.algorithm.name) == ("use", "heard", "default")
 
 
-def test_the_url_waits_for_its_ledger() -> None:
+def test_a_url_says_what_keeps_the_study_and_a_name_finds_it() -> None:
     with pytest.raises(
-        belated.Unavailable, match=r"^only studies in memory so far: leave the url out \(got 'a\.db'\)$"
+        belated.InvalidInput, match=r"^url must start with sqlite:/// or postgresql:// \(got 'a\.db'\)$"
     ):
-        Study.create("a.db", space=X, silence="unknown")
+        Study.create("a.db", "a", space=X, silence="unknown")
+    with pytest.raises(belated.InvalidInput, match=r"^name must be given: "):
+        Study.create("sqlite:///a.db", space=X, silence="unknown")
 
 
 # Silence must be said -------------------------------------------------------------------------------------------------

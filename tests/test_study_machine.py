@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import belated
 from belated import AlreadyEnded, AlreadyTold, NothingHeard, Study
+from belated.events import Refused
 from belated.ledger.memory import MemoryLedger
-from belated.trials import Refused
 
 VALUES = st.sampled_from([-1.0, 0.0, 0.25, 2.0])
 KINDS = st.sampled_from(["lost", "infeasible", "withdrawn"])

@@ -19,7 +19,7 @@ from belated.errors import (
 from belated.learner import algorithms, confidence, kernels, policies, silence
 from belated.parameters import Choice, Integer, Real
 from belated.points import Points
-from belated.study import Belief, Study
+from belated.study import Belief, Replay, Study, studies
 from belated.trials import Receipt, Trial
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ __all__ = [
     "Points",
     "Real",
     "Receipt",
+    "Replay",
     "Study",
     "Trial",
     "Unavailable",
@@ -57,6 +58,7 @@ __all__ = [
     "regret",
     "silence",
     "simulate",
+    "studies",
 ]
 
 

@@ -32,6 +32,30 @@ class KeyTaken(BelatedError, ValueError):
     """This key was used before for something else; a key belongs to one call and its retries."""
 
 
+class Taken(BelatedError):
+    """A ledger has this number, outcome or key already; what is there counts."""
+
+
+class UnknownStudy(BelatedError, LookupError):
+    """There is no such study here."""
+
+
+class AlreadyExists(BelatedError, ValueError):
+    """There is a study of this name with other settings."""
+
+
+class Closed(BelatedError, RuntimeError):
+    """This study is closed: outcomes are still taken, queries are no longer asked."""
+
+
+class Unreadable(BelatedError, OSError):
+    """This is not a store of belated's, or one that this version cannot read."""
+
+
+class Unreachable(BelatedError, ConnectionError):
+    """The store cannot be reached."""
+
+
 class NothingHeard(BelatedError, LookupError):
     """No outcome has been heard yet; tell one first."""
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
-from belated.errors import Contradiction, InvalidInput
-from belated.learner.algorithms import Algorithm, named
+from belated.errors import BelatedError, Contradiction, InvalidInput
+from belated.learner.algorithms import Algorithm, algorithm_of, named
 from belated.learner.confidence import Theory
 from belated.learner.decide import greedy_set
 from belated.learner.domain import Finite
 from belated.learner.problem import Problem
-from belated.learner.silence import SILENCES, Silence
+from belated.learner.silence import SILENCES, Silence, silence_of
 from belated.outcome import Outcome
 from belated.parameters import Choice, Integer, Real
 from belated.patience import Patience
@@ -47,6 +47,53 @@ class Settings:
     repeats: Repeats
     initial: int
     seed: int
+
+    def spec(self) -> dict[str, Any]:
+        """The settings as plain values, for a ledger; only what has a name can be written down."""
+        for what, value, again in (
+            ("algorithm", self.algorithm, lambda: algorithm_of(self.algorithm.spec())),
+            ("silence", self.silence, lambda: silence_of(self.silence.spec())),
+        ):
+            try:
+                same = again() == value
+            except (KeyError, TypeError, AttributeError, BelatedError):
+                same = False
+            if not same:
+                raise InvalidInput(f"{what} must be one that belated knows by name, to be kept (got {shown(value)})")
+        outcome = self.outcome
+        return {
+            "space": self.space.spec(),
+            "context": None if self.context is None else self.context.spec(),
+            "goal": outcome.goal,
+            "floor": outcome.floor,
+            "ceiling": outcome.ceiling,
+            "limits": None if outcome.limits is None else list(outcome.limits),
+            "algorithm": self.algorithm.spec(),
+            "silence": self.silence.spec(),
+            "patience": None if math.isinf(self.patience.m) else self.patience.m,
+            "patience_by_clock": self.patience.by_clock,
+            "late": self.late,
+            "repeats": self.repeats,
+            "initial": self.initial,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def of(cls, spec: Mapping[str, Any]) -> Settings:
+        """What `spec` wrote, read back."""
+        m = math.inf if spec["patience"] is None else float(spec["patience"])
+        return cls(
+            space=Space.from_spec(spec["space"]),
+            context=None if spec["context"] is None else Space.from_spec(spec["context"], "context"),
+            outcome=Outcome.of(spec["goal"], spec["floor"], spec["ceiling"], spec["limits"]),
+            algorithm=algorithm_of(spec["algorithm"]),
+            silence=silence_of(spec["silence"]),
+            patience=Patience(m, spec["patience_by_clock"]),
+            late=spec["late"],
+            repeats=spec["repeats"],
+            initial=spec["initial"],
+            seed=spec["seed"],
+        )
 
     @property
     def problem(self) -> Problem:

@@ -10,42 +10,47 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cache
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 
 from belated.errors import (
     AlreadyEnded,
+    AlreadyExists,
     AlreadyTold,
+    Closed,
     Contradiction,
     InvalidInput,
     KeyTaken,
     NothingHeard,
     NotPositiveDefinite,
-    Unavailable,
+    Taken,
+    UnknownStudy,
     UnknownTrial,
 )
+from belated.events import FAILURES, Amended, Asked, Ended, Event, Failed, Failure, Refused, Told
+from belated.fold import Fold, Params
 from belated.learner.algorithms import Algorithm
-from belated.learner.decide import NUMERICS, belief_at, best_of, decide, listed, with_context
-from belated.learner.domain import Finite
-from belated.learner.kernels import Array, Mask
+from belated.learner.decide import NUMERICS, belief_at, best_of, listed_queries, with_context
+from belated.learner.kernels import Array
 from belated.learner.policies import Greedy
-from belated.learner.problem import Cache, Chosen, Fitted, Situation
+from belated.learner.problem import Cache
 from belated.learner.scale import Scale
 from belated.learner.silence import Belief as ModelBelief
-from belated.learner.silence import History, Silence
+from belated.learner.silence import Silence
+from belated.ledger import Ledger, store
 from belated.ledger.memory import MemoryLedger
-from belated.plain import number, shown, whole
+from belated.machine import one_thread, versions
+from belated.outcome import Outcome
+from belated.plain import listed, number, shown, whole
 from belated.settings import Declared, Late, Repeats, Settings, settle
-from belated.trials import FAILURES, Asked, Event, Failed, Failure, Receipt, Refused, State, Status, Told, Trial, frozen
-
-Params = Mapping[str, Any]
+from belated.trials import Receipt, Row, State, Status, Trial, frozen
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
+ENOUGH = 1e-6  # of the acquisition's range: how near a replayed maximum must come on another machine
+AnEvent = TypeVar("AnEvent", bound=Event)
 
 
 class Belief(NamedTuple):
@@ -55,17 +60,26 @@ class Belief(NamedTuple):
     std: Array
 
 
-@cache
-def _threads() -> Any:
-    from threadpoolctl import ThreadpoolController
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """A choice computed again from what it knew."""
 
-    return ThreadpoolController()
+    number: int
+    params: Mapping[str, Any]  # what was chosen this time
+    same: bool  # bit for bit what was recorded
+    alike: bool  # computed by the same versions, so that it ought to be
+    gap: float  # how far the recorded query is from this maximum, as a share of the acquisition's range
 
+    @property
+    def ok(self) -> bool:
+        """Whether the recorded choice stands: bit for bit under the recorded versions, else nearly as good."""
+        return self.same or (not self.alike and self.gap <= ENOUGH)
 
-def one_thread() -> AbstractContextManager[Any]:
-    """Small matrices are slower on two BLAS threads than on one, much slower on a busy machine."""
-    limit: AbstractContextManager[Any] = _threads().limit(limits=1, user_api="blas")
-    return limit
+    def __str__(self) -> str:
+        if self.same:
+            return f"trial {self.number}: the same query, bit for bit"
+        how = "the same versions" if self.alike else "other versions"
+        return f"trial {self.number}: another query under {how}, {self.gap:.1e} of the acquisition's range away"
 
 
 class Study:
@@ -77,19 +91,12 @@ class Study:
     'heard'
     """
 
-    def __init__(self, settings: Settings, ledger: MemoryLedger, name: str | None, clock: Callable[[], float]) -> None:
-        """Use Study.create."""
-        self.settings, self.name, self.clock = settings, name, clock
-        self._ledger = ledger
-        self._problem = settings.problem
-        columns = self._problem.split + settings.space.domain.D
-        self._state = State(settings.patience, settings.late, columns)
-        self._fits: list[Fitted] = []
-        self._cache = Cache()
-        self._shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
+    def __init__(self, settings: Settings, ledger: Ledger, name: str | None, clock: Callable[[], float]) -> None:
+        """Use Study.create or Study.open."""
+        self.name, self.clock = name, clock
+        self._ledger, self._created, self._fold, self._cache = ledger, settings, Fold(settings), Cache()
         self._lock = threading.RLock()
-        for event in ledger.read():
-            self._apply(event)
+        self._sync()
 
     @classmethod
     def create(
@@ -129,10 +136,10 @@ class Study:
         seed       makes every choice repeatable; None: drawn, see study.seed
         clock      a function returning seconds; None: time.time
         """
-        if url is not None:
-            raise Unavailable(f"only studies in memory so far: leave the url out (got {shown(url)})")
         if name is not None and not (isinstance(name, str) and NAME.fullmatch(name) and name.strip(".")):
             raise InvalidInput(f"name must match [A-Za-z0-9._-]{{1,128}} and not be all dots (got {shown(name)})")
+        if url is not None and name is None:
+            raise InvalidInput("name must be given: it is how a study in a store is found again")
         if clock is not None and not callable(clock):
             raise InvalidInput(f"clock must be a function returning seconds (got {shown(clock)})")
         settings = settle(
@@ -150,7 +157,27 @@ class Study:
             initial=initial,
             seed=seed,
         )
-        return cls(settings, MemoryLedger(), name, clock or time.time)
+        if url is None or name is None:
+            return cls(settings, MemoryLedger(), name, clock or time.time)
+        place = store(url, create=True)
+        if not place.create(name, settings.spec()):
+            kept = Settings.of(place.spec(name) or {})
+            settings = _agreed(name, kept, settings if seed is not None else replace(settings, seed=kept.seed))
+        return cls(settings, place.ledger(name), name, clock or time.time)
+
+    @classmethod
+    def open(cls, url: str, name: str, *, clock: Callable[[], float] | None = None) -> Study:
+        """A study that was created before, here or elsewhere."""
+        place = store(url)
+        spec = place.spec(name)
+        if spec is None:
+            raise UnknownStudy(f"there is no study {shown(name)}; there are {listed(place.names()) or 'none'}")
+        return cls(Settings.of(spec), place.ledger(name), name, clock or time.time)
+
+    @property
+    def settings(self) -> Settings:
+        """What the study was created with, its floor and limits as amended."""
+        return self._fold.settings
 
     @property
     def seed(self) -> int:
@@ -185,32 +212,37 @@ class Study:
         count = 1 if n is None else whole(n, "n")
         if count < 1:
             raise InvalidInput(f"n must be at least 1 (got {count})")
-        with self._lock:
-            words, z = self._context(context)
-            fixed = None if params is None else self._fixed(params)
-            first = self._keyed(key, ("ask", count, frozen(words), frozen(fixed)))
-            numbers = self._choose(count, words, z, fixed, key) if first is None else range(first, first + count)
-            trials = [self._trial(s) for s in numbers]
+        with self._lock, self._ledger.asking():
+            self._sync()
+            words, _ = self._fold.context(context)
+            fixed = None if params is None else self._fold.fixed(params)
+            call = ("ask", count, frozen(words), frozen(fixed))
+
+            def events() -> list[Asked]:
+                if self._keyed(key, call) is not None:
+                    return []
+                if self._fold.closed:
+                    raise Closed
+                return self._choose(count, words, fixed, key)
+
+            asked = self._write(events)
+            first = asked[0].number if asked else self._keyed(key, call) or 0
+            trials = [self._trial(s) for s in range(first, first + count)]
             return trials[0] if n is None else trials
 
-    def _choose(
-        self, count: int, context: Params | None, z: Array, fixed: Params | None, key: str | None
-    ) -> Sequence[int]:
-        """Choose and record `count` queries, all of them or none."""
-        knew = self._state.position
-        state = self._state if count == 1 else self._state.fork()  # the second query of a batch knows the first
-        fits, events = list(self._fits), list[Asked]()
+    def _choose(self, count: int, context: Params | None, fixed: Params | None, key: str | None) -> list[Asked]:
+        """Choose `count` queries; the second of a batch knows the first."""
+        fold = self._fold if count == 1 else self._fold.fork()
+        events: list[Asked] = []
         with one_thread():
             for part in range(count):
                 considered_at = self._now()
-                choice = self._decide(state, fits, considered_at, z, fixed)
-                if choice.fitted is not None:
-                    fits.append(choice.fitted)
+                choice = fold.choose(considered_at, context, fixed, self._cache)
                 event = Asked(
-                    number=state.next_number,
+                    number=fold.state.next_number,
                     params={**self.settings.space.decode(choice.x), **(fixed or {})},
                     context=context,
-                    knew=knew,
+                    knew=self._state.position,
                     considered_at=considered_at,
                     asked_at=self._now(),
                     fixed=fixed,
@@ -219,47 +251,13 @@ class Study:
                     key=key,
                     part=part,
                     parts=count,
+                    knew_trials=fold.state.next_number - 1,
+                    versions=versions(),
                 )
                 events.append(event)
                 if part < count - 1:
-                    state.apply(event, self._row(event))
-        self._record(events)
-        return [event.number for event in events]
-
-    def _fixed(self, params: Params) -> Params:
-        """The coordinates fixed by hand as plain values, if they lie in the space."""
-        space = self.settings.space
-        _ = space.matching(params) if isinstance(space.domain, Finite) else space.fix(params)
-        return space.as_given(params)
-
-    def _decide(self, state: State, fits: list[Fitted], now: float, z: Array, params: Params | None) -> Chosen:
-        """The choice of the next query, from a state and nothing else."""
-        t, history = state.next_number, state.history(now)
-        rng = np.random.default_rng([self.seed, t])
-        return decide(self._problem, history, self._situation(t, history, z, params), fits, rng, self._cache)
-
-    def _situation(self, t: int, h: History | None, z: Array, params: Params | None = None) -> Situation:
-        """What query t is about: its context, what is fixed by hand, and which queries to keep away from."""
-        space, problem = self.settings.space, self._problem
-        given, matching = np.full(space.domain.D, np.nan), None
-        if params is not None and isinstance(space.domain, Finite):
-            matching = np.zeros(len(space.domain.Q), dtype=bool)
-            matching[space.matching(params)] = True
-        elif params is not None:
-            for i, columns in space.fix(params).items():
-                given[problem.compact.columns[i]] = columns
-            if problem.Q is not None:
-                matching = np.all(np.isnan(given) | (np.abs(problem.Q - given) < 1e-9), axis=1)
-        taken = np.empty((0, space.domain.D))
-        if h is not None and self.settings.repeats != "always":
-            kept_away = ~h.gone if self.settings.repeats == "never" else self._waiting_for(h)
-            kept_away &= np.all(h.X[:, : problem.split] == z, axis=1)
-            taken = h.X[kept_away, problem.split :]
-        return Situation(t, z, given, matching, taken, self.settings.repeats == "never", self._shift)
-
-    def _waiting_for(self, h: History) -> Mask:
-        """The queries that are pending, and those that expired without information."""
-        return h.pending | (~h.known & ~h.gone) if self.settings.silence.forgets else h.pending.copy()
+                    fold.apply(event)
+        return events
 
     # Telling ----------------------------------------------------------------------------------------------------------
 
@@ -278,29 +276,28 @@ class Study:
         noise  the standard deviation of this outcome's noise, when it is known
         """
         with self._lock:
+            self._sync()
             number = self._number(trial)
-            y, sigma = self.settings.outcome.accept(value), self._noise(noise)
-            if self._keyed(key, ("tell", number, y, sigma)) is not None:
-                return self._receipt(number, "late" if self._status(number) == "late" else "heard")
-            return self._tell(number, y, sigma, self._at(at), key)
+            y, sigma, when = self.settings.outcome.accept(value), self._noise(noise), self._at(at)
+            call = ("tell", number, y, sigma)
 
-    def _tell(self, number: int, y: float, noise: float | None, at: float, key: str | None) -> Receipt:
-        row = self._state.rows[number - 1]
-        if row.told is not None:
-            if (row.told.value, row.told.noise) == (y, noise):
-                return self._receipt(number, "duplicate")
-            self._record([Refused(number=number, value=y, noise=noise, at=at)])
-            raise AlreadyTold(
-                f"trial {number} was told before, with {_outcome(row.told.value, row.told.noise)}; "
-                f"feedback is never overwritten (got {_outcome(y, noise)})"
-            )
-        if row.failed is not None and row.failed.kind != "lost":
-            self._record([Refused(number=number, value=y, noise=noise, at=at)])
-            raise AlreadyEnded(
-                f"trial {number} ended as {row.failed.kind}; an outcome is taken only after lost (got {y!r})"
-            )
-        self._record([Told(number=number, value=y, noise=noise, at=at, key=key)])
-        return self._receipt(number, "late" if self._status(number) == "late" else "heard")
+            def events() -> list[Told | Refused]:
+                row = self._state.rows[number - 1]
+                if self._keyed(key, call) is not None:
+                    return []
+                if row.told is None and (row.failed is None or row.failed.kind == "lost"):
+                    return [Told(number=number, value=y, noise=sigma, at=when, key=key)]
+                if row.told is not None and (row.told.value, row.told.noise) == (y, sigma):
+                    return []
+                return [Refused(number=number, value=y, noise=sigma, at=when)]
+
+            written = self._write(events)
+            row = self._state.rows[number - 1]
+            if row.told is None or (row.told.value, row.told.noise) != (y, sigma):
+                raise _contradicted(row, y, sigma)
+            first = bool(written) or self._keyed(key, call) is not None
+            heard: Literal["heard", "late"] = "late" if self._status(number) == "late" else "heard"
+            return self._receipt(number, heard if first else "duplicate")
 
     def _receipt(self, number: int, status: Literal["heard", "duplicate", "late"]) -> Receipt:
         trial = self._trial(number)
@@ -323,19 +320,23 @@ class Study:
         key: str | None = None,
     ) -> Trial:
         """A query that was tried before or elsewhere: it takes the next number; without a value it is pending."""
-        with self._lock:
-            words, _ = self._context(context)
+        with self._lock, self._ledger.asking():
+            self._sync()
+            words, _ = self._fold.context(context)
             self.settings.space.encode(params)  # refuses what does not lie in the space
-            y = None if value is None else self.settings.outcome.accept(value)
-            sigma = self._noise(noise)
+            given = self.settings.space.as_given(params)
+            y, sigma = None if value is None else self.settings.outcome.accept(value), self._noise(noise)
             if sigma is not None and y is None:
                 raise InvalidInput("noise belongs to an outcome; give a value with it")
-            given = self.settings.space.as_given(params)
-            number = self._keyed(key, ("add", frozen(given), frozen(words), y, sigma))
-            if number is None:
-                number, when = self._state.next_number, self._at(at)
+            call, when = ("add", frozen(given), frozen(words), y, sigma), self._at(at)
+
+            def events() -> list[Asked | Told]:
+                if self._keyed(key, call) is not None:
+                    return []
+                if self._fold.closed:
+                    raise Closed
                 asked = Asked(
-                    number=number,
+                    number=self._state.next_number,
                     params=given,
                     context=words,
                     knew=self._state.position,
@@ -344,49 +345,103 @@ class Study:
                     by_hand=True,
                     told_at_once=y is not None,
                     key=key,
+                    knew_trials=self._state.next_number - 1,
                 )
-                self._record([asked, *([] if y is None else [Told(number=number, value=y, noise=sigma, at=when)])])
-            return self._trial(number)
+                return [asked] if y is None else [asked, Told(number=asked.number, value=y, noise=sigma, at=when)]
+
+            written = self._write(events)
+            return self._trial(written[0].number if written else self._keyed(key, call) or 0)
 
     def fail(self, trial: Trial | int, kind: Failure) -> Trial:
         """End a trial without an outcome: "lost" (nobody's fault: no information), "infeasible" (x caused it: counts as
         the floor), or "withdrawn"."""
         with self._lock:
+            self._sync()
             number = self._number(trial)
             if kind not in FAILURES:
                 raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {shown(kind)})")
-            row = self._state.rows[number - 1]
-            if row.told is not None:
-                raise AlreadyTold(
-                    f"trial {number} was told {row.told.value!r} before; it cannot fail any more (got {kind!r})"
-                )
-            if row.failed is not None and row.failed.kind != kind:
-                raise AlreadyEnded(f"trial {number} ended as {row.failed.kind} before (got {kind!r})")
-            if row.failed is None:
-                self._record([Failed(number=number, kind=kind, at=self._now())])
+
+            def events() -> list[Failed]:
+                row = self._state.rows[number - 1]
+                if row.told is not None:
+                    told = row.told.value
+                    raise AlreadyTold(
+                        f"trial {number} was told {told!r} before; it cannot fail any more (got {kind!r})"
+                    )
+                if row.failed is not None and row.failed.kind != kind:
+                    raise AlreadyEnded(f"trial {number} ended as {row.failed.kind} before (got {kind!r})")
+                return [Failed(number=number, kind=kind, at=self._now())] if row.failed is None else []
+
+            self._write(events)
             return self._trial(number)
+
+    def amend(
+        self,
+        trial: Trial | int | None = None,
+        value: float | None = None,
+        *,
+        reason: str,
+        noise: float | None = None,
+        floor: float | None = None,
+        limits: tuple[float, float] | None = None,
+    ) -> Trial | None:
+        """Put right an outcome that was told wrongly, or the study's floor or limits.
+
+        What was there stays in the ledger, and so does the reason."""
+        if not isinstance(reason, str) or not reason.strip():
+            raise InvalidInput(f"reason must say why (got {shown(reason)})")
+        with self._lock:
+            self._sync()
+            if trial is None:
+                if value is not None or noise is not None or (floor is None and limits is None):
+                    raise InvalidInput("amend a trial (trial, value), or the study (floor=, limits=)")
+                now = self.settings.outcome
+                Outcome.of(  # refuses what does not fit together
+                    now.goal, now.floor if floor is None else floor, now.ceiling, limits or now.limits
+                )
+                lo_hi = None if limits is None else (float(limits[0]), float(limits[1]))
+                worst = None if floor is None else float(floor)
+                event = Amended(number=None, reason=reason, at=self._now(), floor=worst, limits=lo_hi)
+                self._write(lambda: [event])
+                return None
+            if floor is not None or limits is not None or value is None:
+                raise InvalidInput("amend a trial (trial, value), or the study (floor=, limits=)")
+            number = self._number(trial)
+            if self._state.rows[number - 1].told is None:
+                raise NothingHeard(f"trial {number} has no outcome to amend; tell it")
+            y, sigma = self.settings.outcome.accept(value), self._noise(noise)
+            self._write(lambda: [Amended(number=number, reason=reason, at=self._now(), value=y, noise=sigma)])
+            return self._trial(number)
+
+    def close(self) -> None:
+        """Ask no more. Outcomes of what is out are still taken."""
+        with self._lock:
+            self._write(lambda: [] if self._fold.closed else [Ended(at=self._now())])
 
     # Looking ----------------------------------------------------------------------------------------------------------
 
     def trials(self) -> list[Trial]:
         """Every trial, as of now."""
         with self._lock:
+            self._sync()
             return [self._trial(s) for s in range(1, self._state.next_number)]
 
     def trial(self, number: int) -> Trial:
         """One trial, as of now."""
         with self._lock:
+            self._sync()
             return self._trial(self._number(number))
 
     def queries(self) -> list[dict[str, Any]] | None:
         """Every query of the space, when they can be listed."""
-        Q = self._problem.Q
+        Q = self._fold.problem.Q
         return None if Q is None else [self.settings.space.decode(q) for q in Q]
 
     def best(self, context: Params | None = None) -> Trial:
         """The trial with the best outcome told so far, late ones included; with a context, among those in it."""
         with self._lock:
-            wanted = None if context is None else self._context(context)[0]
+            self._sync()
+            wanted = None if context is None else self._fold.context(context)[0]
             sign = self.settings.outcome.sign
             told = [
                 (sign * row.told.value, -row.asked.number)
@@ -400,31 +455,49 @@ class Study:
     def recommend(self, context: Params | None = None) -> dict[str, Any]:
         """The params where the belief's mean is best, over the whole space."""
         with self._lock, one_thread():
-            _, z = self._context(context)
+            self._sync()
+            _, z = self._fold.context(context)
             if not any(row.told is not None for row in self._state.rows):
                 raise NothingHeard
             belief, _ = self._belief()
-            t = self._state.next_number
-            rng = np.random.default_rng([self.seed, t])
-            x = best_of(self._problem, self._situation(t, None, z), belief, Greedy(), 0.0, rng)
+            rng = np.random.default_rng([self.seed, self._state.next_number])
+            x = best_of(self._fold.problem, self._fold.situation(None, z), belief, Greedy(), 0.0, rng)
             return self.settings.space.decode(x)
 
     def posterior(self, points: Sequence[Params], context: Params | None = None) -> Belief:
         """Mean and standard deviation of f at some points, the pending filled as the study's silence says now."""
         with self._lock, one_thread():
-            _, z = self._context(context)
+            self._sync()
+            _, z = self._fold.context(context)
             rows = with_context(z, self.settings.space.encode_all(points))
             belief, scale = self._belief()
             return Belief(scale.user(belief.posterior.mean(rows)), scale.width * belief.posterior.std(rows))
 
     def _belief(self) -> tuple[ModelBelief, Scale]:
-        problem, t, h = self._problem, self._state.next_number, self._state.history(self._now())
-        for fitted in [*reversed(self._fits), None]:
+        problem, t, h = self._fold.problem, self._state.next_number, self._state.history(self._now())
+        for fitted in [*reversed(self._fold.fits), None]:
             try:
-                return belief_at(problem, h, t, fitted, problem.silence, self._cache, listed(problem))
+                return belief_at(problem, h, t, fitted, problem.silence, self._cache, listed_queries(problem))
             except NUMERICS:
                 continue
         raise NotPositiveDefinite
+
+    def replay(self, number: int) -> Replay:
+        """Compute a trial's choice again, from what it knew and nothing else."""
+        with self._lock, one_thread():
+            self._sync()
+            asked = self._state.rows[self._number(number) - 1].asked
+            if asked.by_hand:
+                raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
+            fold = Fold(self._created)
+            for position, event in enumerate(self._ledger.read(), start=1):
+                if position <= asked.knew or (isinstance(event, Asked) and event.number < asked.number):
+                    fold.apply(event)
+            choice = fold.choose(asked.considered_at, asked.context, asked.fixed, Cache())
+            params = {**self.settings.space.decode(choice.x), **(asked.fixed or {})}
+            same = params == dict(asked.params)
+            gap = 0.0 if same else fold.gap(asked, choice)
+            return Replay(number=asked.number, params=params, same=same, alike=asked.versions == versions(), gap=gap)
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
@@ -471,31 +544,27 @@ class Study:
             raise InvalidInput(f"noise must be more than 0 (got {sigma!r})")
         return sigma
 
-    def _context(self, context: Params | None) -> tuple[dict[str, Any] | None, Array]:
-        """The context as plain values and as columns."""
-        space = self.settings.context
-        if space is None:
-            if context is not None:
-                raise InvalidInput(f"this study has no context; leave it out (got {shown(context)})")
-            return None, np.empty(0)
-        if context is None:
-            raise InvalidInput(f"context must be given: {', '.join(space.names)}")
-        z = space.encode(context)
-        return space.as_given(context), z
+    @property
+    def _state(self) -> State:
+        return self._fold.state
 
-    def _row(self, asked: Asked) -> Array:
-        z = self._context(asked.context)[1]
-        return np.concatenate([z, self.settings.space.encode(asked.params)])
+    def _sync(self) -> None:
+        """Catch up with what others have written."""
+        for event in self._ledger.read(self._state.position):
+            self._fold.apply(event)
 
-    def _record(self, events: Sequence[Event]) -> None:
-        self._ledger.append(events)
-        for event in events:
-            self._apply(event)
-
-    def _apply(self, event: Event) -> None:
-        self._state.apply(event, self._row(event) if isinstance(event, Asked) else None)
-        if isinstance(event, Asked) and event.fitted is not None:
-            self._fits.append(Fitted.of(event.fitted))
+    def _write(self, events: Callable[[], Sequence[AnEvent]]) -> Sequence[AnEvent]:
+        """Append what `events` makes of the state as it is now; when someone else was first, look again."""
+        while True:
+            self._sync()
+            made = events()
+            try:
+                if made:
+                    self._ledger.append(made)
+            except Taken:
+                continue
+            self._sync()
+            return made
 
     def _keyed(self, key: str | None, call: tuple[object, ...]) -> int | None:
         """The number of the trial that the same call with this key was about; None when the key is new."""
@@ -522,6 +591,34 @@ class Study:
         told = self._state.rows[event.number - 1].told if event.told_at_once else None
         value, noise = (None, None) if told is None else (told.value, told.noise)
         return ("add", frozen(event.params), frozen(event.context), value, noise)
+
+
+def _contradicted(row: Row, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:
+    """What to say of an outcome that contradicts how a trial ended."""
+    number = row.asked.number
+    if row.told is not None:
+        before = _outcome(row.told.value, row.told.noise)
+        return AlreadyTold(
+            f"trial {number} was told before, with {before}; feedback is never overwritten (got {_outcome(y, noise)})"
+        )
+    kind = row.failed.kind if row.failed is not None else "failed"
+    return AlreadyEnded(f"trial {number} ended as {kind}; an outcome is taken only after lost (got {y!r})")
+
+
+def _agreed(name: str, kept: Settings, said: Settings) -> Settings:
+    """The settings of a study that exists, if the user says the same again."""
+    before, now = kept.spec(), said.spec()
+    for field in before:
+        if before[field] != now[field]:
+            raise AlreadyExists(
+                f"study {shown(name)} exists with another {field}: {shown(before[field])} (got {shown(now[field])})"
+            )
+    return kept
+
+
+def studies(url: str) -> list[str]:
+    """The names of the studies at a url."""
+    return store(url).names()
 
 
 def _outcome(value: float, noise: float | None) -> str:

@@ -13,72 +13,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from belated.events import Amended, Asked, Event, Failed, Failure, Told
 from belated.learner.kernels import Array
 from belated.learner.silence import History, in_time
 from belated.patience import Patience
 
 Status = Literal["pending", "heard", "late", "expired", "failed"]
-Failure = Literal["lost", "infeasible", "withdrawn"]
-FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A query was chosen (or given by hand)."""
-
-    number: int
-    params: Mapping[str, Any]
-    context: Mapping[str, Any] | None
-    knew: int  # position of the last event that the choice knew
-    considered_at: float  # τ̄_t, the only clock reading that the choice used
-    asked_at: float  # τ_t
-    by_hand: bool = False
-    told_at_once: bool = False  # by hand, with its outcome
-    fixed: Mapping[str, Any] | None = None  # coordinates that were not for us to choose
-    note: str = ""
-    fitted: Mapping[str, Any] | None = None  # hyperparameters, when they were found for this choice
-    key: str | None = None
-    part: int = 0  # of a batch
-    parts: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Told:
-    """An outcome was heard."""
-
-    number: int
-    value: float
-    noise: float | None
-    at: float  # when it came
-    key: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Refused:
-    """An outcome that contradicts an earlier one was told; kept for the record, never used."""
-
-    number: int
-    value: float
-    noise: float | None
-    at: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Failed:
-    """A trial ended without an outcome."""
-
-    number: int
-    kind: Failure
-    at: float
-
-
-Event = Asked | Told | Refused | Failed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +43,7 @@ class Trial:
     noise: float | None = None  # standard deviation that came with the outcome
     failure: Failure | None = None
     by_hand: bool = False
+    knew_trials: int = 0  # how many earlier trials the choice knew
     note: str = ""
 
 
@@ -119,6 +66,7 @@ class Row:
     told: Told | None = None
     failed: Failed | None = None
     known_from: int = 0  # once told: the first number whose choice could use the outcome
+    amended: int = 0  # how often its outcome was put right
 
 
 def frozen(params: Mapping[str, Any] | None) -> object:
@@ -192,16 +140,25 @@ class State:
             self.rows.append(Row(event))
             self._X[i], self._asked_at[i] = x, event.asked_at
             return
-        i, row = event.number - 1, self.rows[event.number - 1]
-        if isinstance(event, Told):
+        if isinstance(event, Told | Failed | Amended) and event.number is not None:
+            self._end(event, self.rows[event.number - 1])
+
+    def _end(self, event: Told | Failed | Amended, row: Row) -> None:
+        """What ends a trial, or puts right how it ended. When two come at once, the first counts."""
+        i = row.asked.number - 1
+        if isinstance(event, Told) and row.told is None and (row.failed is None or row.failed.kind == "lost"):
             row.told, row.known_from = event, self.next_number
             self._y[i], self._delay[i], self._order[i] = event.value, self.delay_of(row), self.position
             self._noise[i] = math.nan if event.noise is None else event.noise
             self._gone[i] = False  # an outcome after "lost" is taken
-        elif isinstance(event, Failed):
+        elif isinstance(event, Failed) and row.told is None and row.failed is None:
             row.failed = event
             self._infeasible[i], self._gone[i] = event.kind == "infeasible", event.kind != "infeasible"
             self._order[i] = self.position
+
+        elif isinstance(event, Amended) and row.told is not None and event.value is not None:
+            row.told, row.amended = replace(row.told, value=event.value, noise=event.noise), row.amended + 1
+            self._y[i], self._noise[i] = event.value, math.nan if event.noise is None else event.noise
 
     def ages(self, now: float) -> Array:
         """How long each query has been out when the next one is chosen."""
@@ -261,5 +218,6 @@ class State:
             noise=None if told is None else told.noise,
             failure=failed.kind if failed is not None and told is None else None,
             by_hand=asked.by_hand,
+            knew_trials=number - 1 if asked.knew_trials is None else asked.knew_trials,
             note=asked.note,
         )

@@ -7,13 +7,14 @@ An algorithm says what it implies (silence, late, repeats, whether there is a pa
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from belated.errors import InvalidInput, Unavailable
 from belated.learner.confidence import Constant, Theory
 from belated.learner.evidence import Weak
-from belated.learner.kernels import SE, Kernel, Matern52
+from belated.learner.kernels import SE, Kernel, Matern52, kernel_of
 from belated.learner.policies import UCB, LogEI, Policy, ThompsonSampling
 from belated.learner.scale import FloorToOne, Robust, Scaling
 from belated.learner.silence import Floor, Ignored, Silence, Unknown
@@ -192,6 +193,21 @@ def paper(
         schedule=Schedule(refit_every),
         start=start,
         first=0 if start or whole_by_hand or refit_every is None else known.first,
+    )
+
+
+def algorithm_of(spec: Mapping[str, Any]) -> Algorithm:
+    """The algorithm that a `spec()` names."""
+    if spec["algorithm"] not in PAPER:
+        return named(spec["algorithm"])
+    beta, kernel = spec["beta"], spec["kernel"]
+    return paper(
+        spec["algorithm"],
+        kernel=None if kernel is None else kernel_of(kernel),
+        lam=spec["lam"],
+        beta=Theory(**beta) if isinstance(beta, Mapping) else beta,
+        refit_every=spec["refit_every"],
+        start=spec["start"],
     )
 
 

@@ -15,7 +15,7 @@ from belated.errors import Contradiction, Exhausted, NotPositiveDefinite
 from belated.learner.confidence import Constant, beta_baseline, beta_sdf_ts, beta_sdf_ucb, gamma_bound, greedy_gain
 from belated.learner.evidence import FEWEST, Fit, Weak, fit, groups_of
 from belated.learner.kernels import Array, Mask
-from belated.learner.maximize import Search, argmax, kronecker, maximize
+from belated.learner.maximize import Search, argmax, candidates, kronecker, maximize
 from belated.learner.policies import Policy, Surface, ThompsonSampling, UncertaintySampling
 from belated.learner.posterior import GP
 from belated.learner.problem import Cache, Chosen, Fitted, Problem, Situation
@@ -123,7 +123,7 @@ def greedy(problem: Problem, gp: GP, t: int, cache: Cache) -> float:
 
 def greedy_set(problem: Problem) -> Array:
     """The Q over which a greedy gain is defined."""
-    Q = listed(problem)
+    Q = listed_queries(problem)
     if Q is None:
         raise Contradiction('gain="greedy" needs a finite set of queries and no context; use gain="realised"')
     return Q
@@ -201,18 +201,49 @@ def _quiet_refit(problem: Problem, h: History, t: int, last: Fitted | None) -> F
         return None
 
 
+def shortfall(
+    problem: Problem,
+    h: History,
+    situation: Situation,
+    fits: list[Fitted],
+    rng: Generator,
+    recorded: Array,
+    best: Array,
+) -> float:
+    """How much worse the policy finds one query than another, as a share of its range over a spread of the space."""
+    if situation.t <= problem.initial:  # space-filling: there is no acquisition
+        return 0.0 if np.allclose(recorded, best, rtol=0.0, atol=SAME) else float("inf")
+    belief, policy, nu = prepared(problem, h, situation, fits[-1] if fits else None, Cache())
+    if problem.Q is not None:
+        rows = with_context(situation.z, problem.Q)
+        scores = policy.scores(belief, rows, nu, rng)
+        i, j = (problem.place[x.tobytes()] for x in (recorded, best))
+        return max(0.0, float(scores[j] - scores[i])) / max(float(np.ptp(scores)), 1e-300)
+    surface = AtContext(policy.surface(belief, nu, rng), situation.z)
+    spread = candidates(search(problem, situation, belief), 256, rng)
+    values = surface(np.vstack([recorded, best, spread]))
+    return max(0.0, float(values[1] - values[0])) / max(float(np.ptp(values)), 1e-300)
+
+
+def prepared(
+    problem: Problem, h: History, situation: Situation, fitted: Fitted | None, cache: Cache
+) -> tuple[Belief, Policy, float]:
+    """The belief, the policy and its width for this query."""
+    t, algorithm = situation.t, problem.algorithm
+    policy: Policy = UncertaintySampling() if t <= problem.initial + algorithm.start else algorithm.move(t).policy
+    belief, _ = belief_at(problem, h, t, fitted, silence_at(problem, t), cache, listed_queries(problem))
+    return belief, policy, width(problem, belief, policy, t, cache)
+
+
 def choose(
     problem: Problem, h: History, situation: Situation, fitted: Fitted | None, rng: Generator, cache: Cache
 ) -> Array:
     """The argmax of the algorithm's policy over the space, for these hyperparameters."""
-    t, algorithm = situation.t, problem.algorithm
-    policy: Policy = UncertaintySampling() if t <= problem.initial + algorithm.start else algorithm.move(t).policy
-    belief, _ = belief_at(problem, h, t, fitted, silence_at(problem, t), cache, listed(problem))
-    nu = width(problem, belief, policy, t, cache)
+    belief, policy, nu = prepared(problem, h, situation, fitted, cache)
     return best_of(problem, situation, belief, policy, nu, rng)
 
 
-def listed(problem: Problem) -> Array | None:
+def listed_queries(problem: Problem) -> Array | None:
     """The Q for which a table is worth keeping: it must not change from ask to ask."""
     return problem.Q if problem.context is None else None
 

@@ -11,9 +11,9 @@ A silence is a small value: it says which queries belong to the belief and what 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,3 +250,8 @@ SILENCES: dict[str, Silence] = {
     "ignored": Ignored(),
     "nearest": Nearest(),
 }
+
+
+def silence_of(spec: Mapping[str, Any]) -> Silence:
+    """The silence that a `spec()` names."""
+    return Nearest(spec["k"]) if spec["silence"] == "nearest" else SILENCES[spec["silence"]]

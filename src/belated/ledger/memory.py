@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
-from belated.trials import Event
+from belated.errors import Taken
+from belated.events import Asked, Event, Failed, Told
 
 
 @dataclass
 class MemoryLedger:
-    """Events at positions 1, 2, 3, … in the order in which they were appended."""
+    """Events at positions 1, 2, 3, … in the order in which they were appended. A study's own lock guards it."""
 
     events: list[Event] = field(default_factory=list)
+    _once: set[object] = field(default_factory=set, repr=False)
+
+    def __post_init__(self) -> None:
+        self._once.update(mark for event in self.events for mark in marks(event))
 
     def append(self, events: Sequence[Event]) -> int:
-        """Write all of them, or none, and return the position of the last."""
+        new = [mark for event in events for mark in marks(event)]
+        if len(set(new)) < len(new) or not self._once.isdisjoint(new):
+            raise Taken
+        self._once.update(new)
         self.events.extend(events)
         return len(self.events)
 
     def read(self, after: int = 0) -> Iterator[Event]:
-        """The events with position > after, in order."""
         return iter(self.events[after:])
+
+    def asking(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def marks(event: Event) -> list[object]:
+    """What may be there once only: a number asked, told or failed, and a client's key (and part)."""
+    once: list[object] = [(type(event), event.number)] if isinstance(event, Asked | Told | Failed) else []
+    if isinstance(event, Asked) and event.key is not None:
+        once.append((event.key, event.part))
+    if isinstance(event, Told) and event.key is not None:
+        once.append((event.key, 0))
+    return once

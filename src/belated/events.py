@@ -1,0 +1,110 @@
+"""What can happen to a study. Events are appended and never changed; everything else is computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Literal
+
+Failure = Literal["lost", "infeasible", "withdrawn"]
+FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A query was chosen (or given by hand)."""
+
+    number: int
+    params: Mapping[str, Any]
+    context: Mapping[str, Any] | None
+    knew: int  # position of the last event that the choice knew
+    considered_at: float  # τ̄_t, the only clock reading that the choice used
+    asked_at: float  # τ_t
+    by_hand: bool = False
+    told_at_once: bool = False  # by hand, with its outcome
+    fixed: Mapping[str, Any] | None = None  # coordinates that were not for us to choose
+    note: str = ""
+    fitted: Mapping[str, Any] | None = None  # hyperparameters, when they were found for this choice
+    key: str | None = None
+    part: int = 0  # of a batch
+    parts: int = 1
+    knew_trials: int | None = None  # how many earlier trials the choice knew: all of them
+    versions: Mapping[str, str] | None = None  # of what computed it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """An outcome was heard."""
+
+    number: int
+    value: float
+    noise: float | None
+    at: float  # when it came
+    key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refused:
+    """An outcome that contradicts an earlier one was told; kept for the record, never used."""
+
+    number: int
+    value: float
+    noise: float | None
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed:
+    """A trial ended without an outcome."""
+
+    number: int
+    kind: Failure
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amended:
+    """An outcome that was told wrongly was put right, or the study's floor or limits were, for a reason."""
+
+    number: int | None  # None: the study itself
+    reason: str
+    at: float
+    value: float | None = None
+    noise: float | None = None
+    floor: float | None = None
+    limits: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """The study was closed."""
+
+    at: float
+
+
+Event = Asked | Told | Refused | Failed | Amended | Ended
+
+KINDS: dict[str, type[Event]] = {
+    "asked": Asked,
+    "told": Told,
+    "refused": Refused,
+    "failed": Failed,
+    "amended": Amended,
+    "closed": Ended,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+def plain_of(event: Event) -> dict[str, Any]:
+    """An event as plain values; what has its default is left out."""
+    said = {f.name: getattr(event, f.name) for f in fields(event)}
+    defaults = {f.name: f.default for f in fields(event)}
+    return {"kind": NAMES[type(event)]} | {k: v for k, v in said.items() if defaults[k] is MISSING or v != defaults[k]}
+
+
+def event_of(plain: Mapping[str, Any]) -> Event:
+    """The event that `plain_of` wrote."""
+    words = {k: v for k, v in plain.items() if k != "kind"}
+    if words.get("limits") is not None:
+        words["limits"] = tuple(words["limits"])
+    return KINDS[plain["kind"]](**words)

@@ -1,0 +1,123 @@
+"""The fold of a study's events: its state, its hyperparameters, its floor and limits as amended, and the next choice.
+
+A pure function of settings and events (and of the clock reading that a choice is given): the same events give the same
+fold anywhere, so a study, its restart and the replay of an old choice all go through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from belated.errors import InvalidInput
+from belated.events import Amended, Asked, Ended, Event
+from belated.learner.decide import decide, shortfall
+from belated.learner.domain import Finite
+from belated.learner.kernels import Array, Mask
+from belated.learner.problem import Cache, Chosen, Fitted, Problem, Situation
+from belated.learner.silence import History
+from belated.plain import shown
+from belated.settings import Settings
+from belated.trials import State
+
+Params = Mapping[str, Any]
+
+
+class Fold:
+    """What is known after some events."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.problem: Problem = settings.problem
+        self.state = State(settings.patience, settings.late, self.problem.split + settings.space.domain.D)
+        self.fits: list[Fitted] = []
+        self.closed = False
+        self.shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
+
+    def fork(self) -> Fold:
+        """A copy that may go on by itself."""
+        other = Fold.__new__(Fold)
+        other.__dict__.update(self.__dict__)
+        other.state, other.fits = self.state.fork(), list(self.fits)
+        return other
+
+    def apply(self, event: Event) -> None:
+        """The next event."""
+        self.state.apply(event, self.row(event) if isinstance(event, Asked) else None)
+        if isinstance(event, Asked) and event.fitted is not None:
+            self.fits.append(Fitted.of(event.fitted))
+        elif isinstance(event, Amended) and event.number is None:
+            before = self.settings.outcome
+            outcome = replace(
+                before,
+                floor=before.floor if event.floor is None else event.floor,
+                limits=before.limits if event.limits is None else event.limits,
+            )
+            self.settings = replace(self.settings, outcome=outcome)
+            self.problem = replace(self.problem, bounds=outcome.bounds)
+        elif isinstance(event, Ended):
+            self.closed = True
+
+    def context(self, context: Params | None) -> tuple[dict[str, Any] | None, Array]:
+        """A context as plain values and as columns, if it lies in its space."""
+        space = self.settings.context
+        if space is None:
+            if context is not None:
+                raise InvalidInput(f"this study has no context; leave it out (got {shown(context)})")
+            return None, np.empty(0)
+        if context is None:
+            raise InvalidInput(f"context must be given: {', '.join(space.names)}")
+        z = space.encode(context)
+        return space.as_given(context), z
+
+    def fixed(self, params: Params) -> dict[str, Any]:
+        """Coordinates fixed by hand as plain values, if they lie in the space."""
+        space = self.settings.space
+        _ = space.matching(params) if isinstance(space.domain, Finite) else space.fix(params)
+        return space.as_given(params)
+
+    def row(self, asked: Asked) -> Array:
+        """Context and query as columns."""
+        return np.concatenate([self.context(asked.context)[1], self.settings.space.encode(asked.params)])
+
+    def choose(self, now: float, context: Params | None, fixed: Params | None, cache: Cache) -> Chosen:
+        """The next query, at the clock reading `now`."""
+        t, history = self.state.next_number, self.state.history(now)
+        situation = self.situation(history, self.context(context)[1], fixed)
+        rng = np.random.default_rng([self.settings.seed, t])
+        return decide(self.problem, history, situation, self.fits, rng, cache)
+
+    def gap(self, asked: Asked, choice: Chosen) -> float:
+        """How much worse a recorded query is than this choice, as a share of the acquisition's range."""
+        history = self.state.history(asked.considered_at)
+        situation = self.situation(history, self.context(asked.context)[1], asked.fixed)
+        rng = np.random.default_rng([self.settings.seed, asked.number])
+        fits = self.fits if choice.fitted is None else [*self.fits, choice.fitted]
+        x = self.settings.space.encode(asked.params)
+        return shortfall(self.problem, history, situation, fits, rng, x, choice.x)
+
+    def situation(self, h: History | None, z: Array, fixed: Params | None = None) -> Situation:
+        """What the next query is about: its context, what is fixed by hand, and which queries to keep away from."""
+        space, problem, repeats = self.settings.space, self.problem, self.settings.repeats
+        given, matching = np.full(space.domain.D, np.nan), None
+        if fixed is not None and isinstance(space.domain, Finite):
+            matching = np.zeros(len(space.domain.Q), dtype=bool)
+            matching[space.matching(fixed)] = True
+        elif fixed is not None:
+            for i, columns in space.fix(fixed).items():
+                given[problem.compact.columns[i]] = columns
+            if problem.Q is not None:
+                matching = np.all(np.isnan(given) | (np.abs(problem.Q - given) < 1e-9), axis=1)
+        taken = np.empty((0, space.domain.D))
+        if h is not None and repeats != "always":
+            kept_away = ~h.gone if repeats == "never" else self._waiting_for(h)
+            kept_away &= np.all(h.X[:, : problem.split] == z, axis=1)
+            taken = h.X[kept_away, problem.split :]
+        return Situation(self.state.next_number, z, given, matching, taken, repeats == "never", self.shift)
+
+    def _waiting_for(self, h: History) -> Mask:
+        """The queries that are pending, and those that expired without information."""
+        return h.pending | (~h.known & ~h.gone) if self.settings.silence.forgets else h.pending.copy()
