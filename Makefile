@@ -5,10 +5,10 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo test test-long lint bench clean
+.PHONY: help demo test test-long lint bench bench-ledger clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: $(STAMP)  ## the paper's problem with late outcomes, every algorithm: a table and a picture
 	@.venv/bin/belated demo
@@ -26,6 +26,9 @@ lint: $(STAMP)  ## ruff and mypy --strict
 
 bench: $(STAMP)  ## the speed of an ask, as ratios measured in one run
 	@$(PY) -m benchmarks.speed
+
+bench-ledger: $(STAMP)  ## ask + tell on SQLite and PostgreSQL from 1 and 16 processes, beside Optuna
+	@$(PY) -m benchmarks.ledger
 
 clean:  ## remove .venv and every cache
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -93,13 +93,6 @@ def test_nothing_to_flag(declared: Outcome, value: float) -> None:
     assert declared.flag(value) == ""
 
 
-def test_better_follows_the_goal() -> None:
-    assert outcome().better(2.0, 1.0)
-    assert not outcome().better(1.0, 1.0)
-    assert outcome("minimize").better(1.0, 2.0)
-    assert not outcome("minimize").better(2.0, 1.0)
-
-
 # In a study -----------------------------------------------------------------------------------------------------------
 
 

@@ -57,6 +57,7 @@ def history(X, y, delay, t, m):
         infeasible=none,
         gone=none,
         recent=age <= m,
+        by_hand=np.zeros(n, dtype=bool),
         order=s,
         lams=np.full(n, np.nan),
         floor=0.0,

@@ -102,7 +102,7 @@ def test_the_belief_is_about_f_without_its_noise() -> None:
 
 # One outcome is heard at 0.3, and a query at 0.6 is (or has become) ...; then it counts as ...
 FATES = {
-    "pending": {"floor": "floor", "unknown": "belief", "waiting": "floor", "ignored": "nothing"},
+    "pending": {"floor": "soft floor", "unknown": "belief", "waiting": "soft floor", "ignored": "nothing"},
     "expired": {"floor": "floor", "unknown": "nothing", "waiting": "nothing", "ignored": "nothing"},
     "late, ignored": {"floor": "floor", "unknown": "nothing", "waiting": "nothing", "ignored": "nothing"},
     "late, used": dict.fromkeys(("floor", "unknown", "waiting", "ignored"), "outcome"),
@@ -114,12 +114,12 @@ FATES = {
 }
 
 
-def believed(*told: tuple[float, float], goal: Any) -> Any:
-    """The belief of a study in which this was told and nothing else happened."""
+def believed(*told: tuple[float, float], goal: Any, noise: float | None = None) -> Any:
+    """The belief of a study in which this was told and nothing else happened; `noise` is that of the last outcome."""
     worst, best = (0.0, 10.0) if goal == "maximize" else (10.0, 0.0)
     study = create(silence="ignored", goal=goal, floor=worst, ceiling=best)
-    for x, y in told:
-        study.add({"x": x}, y)
+    for i, (x, y) in enumerate(told, start=1):
+        study.add({"x": x}, y, noise=noise if i == len(told) else None)
     return study.posterior(EVERYWHERE)
 
 
@@ -146,6 +146,10 @@ def test_what_an_unheard_outcome_counts_as(fate: str, silence: str, goal: str) -
     expected = {
         "nothing": lambda: alone,
         "floor": lambda: believed((0.3, 7.0), (0.6, floor), goal=goal),
+        # while pending: with noise of a quarter of its distance from the belief
+        "soft floor": lambda: believed(
+            (0.3, 7.0), (0.6, floor), goal=goal, noise=0.25 * abs(floor - float(alone.mean[12]))
+        ),
         "outcome": lambda: believed((0.3, 7.0), (0.6, 8.0), goal=goal),
         "belief": lambda: believed((0.3, 7.0), (0.6, float(alone.mean[12])), goal=goal),
     }[counts_as]()
@@ -155,7 +159,7 @@ def test_what_an_unheard_outcome_counts_as(fate: str, silence: str, goal: str) -
     if counts_as == "belief":  # the mean of the heard is untouched, the uncertainty is not
         np.testing.assert_allclose(belief.mean, alone.mean, rtol=0, atol=1e-9)
         assert belief.std[12] < 0.5 * alone.std[12]
-    if counts_as in ("floor", "outcome"):  # so that the table above can be wrong
+    if counts_as in ("floor", "soft floor", "outcome"):  # so that the table above can be wrong
         assert np.max(np.abs(belief.mean - alone.mean)) > 0.1
 
 

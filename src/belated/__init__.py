@@ -8,6 +8,7 @@ from belated.errors import (
     BelatedError,
     Contradiction,
     Exhausted,
+    Infeasible,
     InvalidInput,
     KeyTaken,
     NothingHeard,
@@ -36,6 +37,7 @@ __all__ = [
     "Choice",
     "Contradiction",
     "Exhausted",
+    "Infeasible",
     "Integer",
     "InvalidInput",
     "KeyTaken",
@@ -60,6 +62,10 @@ __all__ = [
     "simulate",
     "studies",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

@@ -143,15 +143,17 @@ def _by_rounds(study: Study, world: World, rounds: int, contexts: Contexts | Non
         while coming and coming[0][0] <= t:
             reply(study, world, heapq.heappop(coming)[2])
 
-    for trial in _pending(study):
+    known = 0
+    for _ in range(rounds):
+        for s in range(known + 1, study.rounds + 1):  # pending from before, and what the caller asked in between
+            if (other := study.trial(s)).status in ("pending", "expired"):
+                expect(other)
+        answer(study.rounds + 1)
+        trial = study.ask(context=context(study.rounds + 1))
         expect(trial)
-    first = len(study.trials()) + 1
-    for t in range(first, first + rounds):
-        answer(t)
-        trial = study.ask(context=context(t))
-        expect(trial)
+        known = trial.number
         yield trial
-    answer(first + rounds)
+    answer(study.rounds + 1)
 
 
 Pace = Callable[[list[float], float], float]  # (when each query's worker is free, the last ask) -> the next ask

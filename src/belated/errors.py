@@ -74,3 +74,11 @@ class NotPositiveDefinite(BelatedError, ArithmeticError):
 
 class Unavailable(BelatedError, RuntimeError):
     """This needs something that is not installed or not built; the message says what."""
+
+
+class Infeasible(BelatedError):
+    """This query cannot be evaluated. Raised inside the function given to optimize: the trial counts as the floor."""
+
+
+class NoWorkers(BelatedError, RuntimeError):
+    """There is nobody left to evaluate f; trials that were out stay pending and are evaluated first by the next run."""

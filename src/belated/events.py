@@ -99,12 +99,12 @@ def plain_of(event: Event) -> dict[str, Any]:
     """An event as plain values; what has its default is left out."""
     said = {f.name: getattr(event, f.name) for f in fields(event)}
     defaults = {f.name: f.default for f in fields(event)}
-    return {"kind": NAMES[type(event)]} | {k: v for k, v in said.items() if defaults[k] is MISSING or v != defaults[k]}
+    return {"event": NAMES[type(event)]} | {k: v for k, v in said.items() if defaults[k] is MISSING or v != defaults[k]}
 
 
 def event_of(plain: Mapping[str, Any]) -> Event:
     """The event that `plain_of` wrote."""
-    words = {k: v for k, v in plain.items() if k != "kind"}
+    words = {k: v for k, v in plain.items() if k != "event"}
     if words.get("limits") is not None:
         words["limits"] = tuple(words["limits"])
-    return KINDS[plain["kind"]](**words)
+    return KINDS[plain["event"]](**words)

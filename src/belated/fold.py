@@ -14,7 +14,7 @@ import numpy as np
 
 from belated.errors import InvalidInput
 from belated.events import Amended, Asked, Ended, Event
-from belated.learner.decide import decide, shortfall
+from belated.learner.decide import SAME, decide, shortfall
 from belated.learner.domain import Finite
 from belated.learner.kernels import Array, Mask
 from belated.learner.problem import Cache, Chosen, Fitted, Problem, Situation
@@ -99,7 +99,7 @@ class Fold:
         x = self.settings.space.encode(asked.params)
         return shortfall(self.problem, history, situation, fits, rng, x, choice.x)
 
-    def situation(self, h: History | None, z: Array, fixed: Params | None = None) -> Situation:
+    def situation(self, h: History, z: Array, fixed: Params | None = None) -> Situation:
         """What the next query is about: its context, what is fixed by hand, and which queries to keep away from."""
         space, problem, repeats = self.settings.space, self.problem, self.settings.repeats
         given, matching = np.full(space.domain.D, np.nan), None
@@ -110,14 +110,20 @@ class Fold:
             for i, columns in space.fix(fixed).items():
                 given[problem.compact.columns[i]] = columns
             if problem.Q is not None:
-                matching = np.all(np.isnan(given) | (np.abs(problem.Q - given) < 1e-9), axis=1)
-        taken = np.empty((0, space.domain.D))
-        if h is not None and repeats != "always":
-            kept_away = ~h.gone if repeats == "never" else self._waiting_for(h)
-            kept_away &= np.all(h.X[:, : problem.split] == z, axis=1)
-            taken = h.X[kept_away, problem.split :]
-        return Situation(self.state.next_number, z, given, matching, taken, repeats == "never", self.shift)
+                matching = np.all(np.isnan(given) | (np.abs(problem.Q - given) <= SAME), axis=1)
+        here = np.all(h.X[:, : problem.split] == z, axis=1)
+        away = {"always": np.zeros_like(here), "heard": self._waiting_for(h), "never": ~h.gone}[repeats] & here
+        return Situation(
+            t=self.state.next_number,
+            turn=int(np.sum(here & ~h.by_hand)),
+            z=z,
+            given=given,
+            open=matching,
+            taken=h.X[away, problem.split :],
+            strict=repeats == "never",
+            shift=self.shift,
+        )
 
     def _waiting_for(self, h: History) -> Mask:
         """The queries that are pending, and those that expired without information."""
-        return h.pending | (~h.known & ~h.gone) if self.settings.silence.forgets else h.pending.copy()
+        return h.pending | (~h.known & ~h.gone) if self.settings.silence.forgets else h.pending

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -15,10 +16,28 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def one_thread() -> AbstractContextManager[Any]:
+class _Held:
+    """How many of our threads hold BLAS to one thread: the limit is the whole process's, so the last one lifts it."""
+
+    lock = threading.Lock()
+    count = 0
+    limit: Any = None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
     """Small matrices are slower on two BLAS threads than on one, much slower on a busy machine."""
-    limit: AbstractContextManager[Any] = _blas().limit(limits=1)
-    return limit
+    with _Held.lock:
+        if _Held.count == 0:
+            _Held.limit = _blas().limit(limits=1)
+        _Held.count += 1
+    try:
+        yield
+    finally:
+        with _Held.lock:
+            _Held.count -= 1
+            if _Held.count == 0:
+                _Held.limit.restore_original_limits()
 
 
 @cache
@@ -27,7 +46,8 @@ def versions() -> Mapping[str, str]:
     import numpy
     import scipy
 
-    kernels = sorted(
-        {f"{lib['internal_api']} {lib['version']} {lib.get('architecture', '')}" for lib in _blas().info()}
+    libraries = _blas().info()
+    blas = sorted(
+        {" ".join(str(lib.get(k, "")) for k in ("internal_api", "version", "architecture")) for lib in libraries}
     )
-    return {"numpy": numpy.__version__, "scipy": scipy.__version__, "blas": ", ".join(kernels).strip()}
+    return {"numpy": numpy.__version__, "scipy": scipy.__version__, "blas": ", ".join(blas).strip()}

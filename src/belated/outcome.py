@@ -63,10 +63,9 @@ class Outcome:
         return y
 
     def flag(self, y: float) -> str:
-        """What to say of an outcome below the floor; empty when there is nothing to say."""
-        if self.floor is None or self.sign * y >= self.sign * self.floor:
-            return ""
-        return f"the outcome {y!r} is worse than the floor {self.floor!r}"
-
-    def better(self, a: float, b: float) -> bool:
-        return self.sign * a > self.sign * b
+        """What to say of an outcome beyond the floor or the ceiling; empty when there is nothing to say."""
+        if self.floor is not None and self.sign * y < self.sign * self.floor:
+            return f"the outcome {y!r} is worse than the floor {self.floor!r}"
+        if self.ceiling is not None and self.sign * y > self.sign * self.ceiling:
+            return f"the outcome {y!r} is better than the ceiling {self.ceiling!r}"
+        return ""

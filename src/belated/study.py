@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -33,24 +33,33 @@ from belated.errors import (
 from belated.events import FAILURES, Amended, Asked, Ended, Event, Failed, Failure, Refused, Told
 from belated.fold import Fold, Params
 from belated.learner.algorithms import Algorithm
-from belated.learner.decide import NUMERICS, belief_at, best_of, listed_queries, with_context
+from belated.learner.decide import NUMERICS, belief_at, best_of, with_context
 from belated.learner.kernels import Array
 from belated.learner.policies import Greedy
 from belated.learner.problem import Cache
 from belated.learner.scale import Scale
 from belated.learner.silence import Belief as ModelBelief
-from belated.learner.silence import Silence
+from belated.learner.silence import History, Silence
 from belated.ledger import Ledger, store
 from belated.ledger.memory import MemoryLedger
 from belated.machine import one_thread, versions
 from belated.outcome import Outcome
 from belated.plain import listed, number, shown, whole
+from belated.points import Points
 from belated.settings import Declared, Late, Repeats, Settings, settle
+from belated.space import Space
 from belated.trials import Receipt, Row, State, Status, Trial, frozen
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from belated.optimize import Run
+
 NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
+LONGEST_KEY = 512  # a key is part of an index, and PostgreSQL's take 2700 bytes
 ENOUGH = 1e-6  # of the acquisition's range: how near a replayed maximum must come on another machine
 AnEvent = TypeVar("AnEvent", bound=Event)
+Result = TypeVar("Result")
 
 
 class Belief(NamedTuple):
@@ -136,8 +145,10 @@ class Study:
         seed       makes every choice repeatable; None: drawn, see study.seed
         clock      a function returning seconds; None: time.time
         """
-        if name is not None and not (isinstance(name, str) and NAME.fullmatch(name) and name.strip(".")):
-            raise InvalidInput(f"name must match [A-Za-z0-9._-]{{1,128}} and not be all dots (got {shown(name)})")
+        if isinstance(url, Mapping | Points | Space):
+            raise InvalidInput("the space must be given by name: Study.create(space=...)")
+        if name is not None:
+            _check_name(name)
         if url is not None and name is None:
             raise InvalidInput("name must be given: it is how a study in a store is found again")
         if clock is not None and not callable(clock):
@@ -168,6 +179,7 @@ class Study:
     @classmethod
     def open(cls, url: str, name: str, *, clock: Callable[[], float] | None = None) -> Study:
         """A study that was created before, here or elsewhere."""
+        _check_name(name)
         place = store(url)
         spec = place.spec(name)
         if spec is None:
@@ -184,7 +196,13 @@ class Study:
         return self.settings.seed
 
     def __repr__(self) -> str:
-        return f"Study({self.settings.algorithm.name}, {len(self._state.rows)} trials)"
+        named = "" if self.name is None else f"{self.name}: "
+        silence = self.settings.silence.spec().get("silence", "?")
+        heard = sum(row.told is not None for row in self._state.rows)
+        trials = f"{len(self._state.rows)} trials, {heard} heard"
+        return (
+            f"Study({named}{self.settings.algorithm.name}, {self.settings.outcome.goal}, silence={silence}, {trials})"
+        )
 
     # Asking -----------------------------------------------------------------------------------------------------------
 
@@ -303,6 +321,10 @@ class Study:
         trial = self._trial(number)
         used = trial.status == "heard" or self.settings.late == "use"
         notes = [] if trial.outcome is None else [self.settings.outcome.flag(trial.outcome)]
+        if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at < trial.asked_at:
+            notes.append("it came before it was asked: that counts as no delay")
+        if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._now() + 60.0:
+            notes.append("it comes later than now by the study's clock")
         if not used:
             notes.append(f"it came after patience ({self.settings.patience}): recorded, and not used by the model")
         return Receipt(
@@ -373,6 +395,8 @@ class Study:
                 return [Failed(number=number, kind=kind, at=self._now())] if row.failed is None else []
 
             self._write(events)
+            if self._state.rows[number - 1].failed is None:
+                events()  # an outcome came in between: say so
             return self._trial(number)
 
     def amend(
@@ -418,6 +442,47 @@ class Study:
         with self._lock:
             self._write(lambda: [] if self._fold.closed else [Ended(at=self._now())])
 
+    # A whole run ------------------------------------------------------------------------------------------------------
+
+    def optimize(
+        self,
+        f: Callable[..., float],
+        rounds: int = 100,
+        workers: int = 4,
+        *,
+        executor: Executor | None = None,
+        contexts: Iterable[Params] | Callable[[int], Params] | None = None,
+        progress: bool = True,
+        resume: bool = True,
+    ) -> Run:
+        """Evaluate f until the study has `rounds` trials, on many workers at once; run it again to go on.
+
+        f         f(params), or f(params, context), returning a number. An exception, or what is no finite number, ends
+                  the trial as lost; raising belated.Infeasible ends it as infeasible
+        rounds    the study's total, those asked by earlier runs and by others included
+        workers   how many evaluations are out at once
+        executor  any concurrent.futures.Executor. None: processes of our own, which import f: it has to stand at the
+                  top level of a module, and a script calls optimize under if __name__ == "__main__":
+        contexts  one context per round (a list, any iterable, or a function of the round's number)
+        progress  a bar on stderr, if that is a terminal
+        resume    first evaluate the trials that have no outcome yet: those an earlier run left behind. Say False in
+                  a process that joins others at work on the same study, or it evaluates again what they have out
+
+        A call that outlasts patience is not waited for: another query is asked in its place, and its outcome is told
+        when it comes before the end. Patience in rounds passes as other calls come back; where calls may hang, use one
+        by the clock. A worker process that dies is replaced and its trial evaluated again; the second time it is lost.
+        Ctrl-C ends the workers and loses nothing: what was being evaluated stays pending.
+
+        >>> run = study.optimize(f, rounds=20, executor=ThreadPoolExecutor(4))
+        >>> run.told
+        20
+        """
+        from belated.optimize import optimize
+
+        return optimize(
+            self, f, rounds, workers, executor=executor, contexts=contexts, progress=progress, resume=resume
+        )
+
     # Looking ----------------------------------------------------------------------------------------------------------
 
     def trials(self) -> list[Trial]:
@@ -431,6 +496,20 @@ class Study:
         with self._lock:
             self._sync()
             return self._trial(self._number(number))
+
+    @property
+    def rounds(self) -> int:
+        """How many queries have been asked or added."""
+        with self._lock:
+            self._sync()
+            return len(self._state.rows)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it asks no more."""
+        with self._lock:
+            self._sync()
+            return self._fold.closed
 
     def queries(self) -> list[dict[str, Any]] | None:
         """Every query of the space, when they can be listed."""
@@ -459,25 +538,38 @@ class Study:
             _, z = self._fold.context(context)
             if not any(row.told is not None for row in self._state.rows):
                 raise NothingHeard
-            belief, _ = self._belief()
-            rng = np.random.default_rng([self.seed, self._state.next_number])
-            x = best_of(self._fold.problem, self._fold.situation(None, z), belief, Greedy(), 0.0, rng)
-            return self.settings.space.decode(x)
+            history = self._state.history(self._now())
+            anywhere = replace(self._fold.situation(history, z), taken=np.empty((0, self.settings.space.domain.D)))
+
+            def best(belief: ModelBelief, scale: Scale) -> Array:
+                rng = np.random.default_rng([self.seed, self._state.next_number])
+                return best_of(self._fold.problem, anywhere, belief, Greedy(), 0.0, rng)
+
+            return self.settings.space.decode(self._believing(history, z, best))
 
     def posterior(self, points: Sequence[Params], context: Params | None = None) -> Belief:
         """Mean and standard deviation of f at some points, the pending filled as the study's silence says now."""
         with self._lock, one_thread():
             self._sync()
+            if isinstance(points, Mapping):
+                raise InvalidInput(f"points must be a list of dictionaries (got {shown(points)})")
             _, z = self._fold.context(context)
             rows = with_context(z, self.settings.space.encode_all(points))
-            belief, scale = self._belief()
-            return Belief(scale.user(belief.posterior.mean(rows)), scale.width * belief.posterior.std(rows))
 
-    def _belief(self) -> tuple[ModelBelief, Scale]:
-        problem, t, h = self._fold.problem, self._state.next_number, self._state.history(self._now())
+            def both(belief: ModelBelief, scale: Scale) -> Belief:
+                mean, std = belief.posterior.mean_and_std(rows)
+                if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
+                    raise FloatingPointError
+                return Belief(scale.user(mean), scale.width * std)
+
+            return self._believing(self._state.history(self._now()), z, both)
+
+    def _believing(self, h: History, z: Array, use: Callable[[ModelBelief, Scale], Result]) -> Result:
+        """What a use of the belief gives; older hyperparameters serve where the newest fail."""
+        problem, t = self._fold.problem, self._state.next_number
         for fitted in [*reversed(self._fold.fits), None]:
             try:
-                return belief_at(problem, h, t, fitted, problem.silence, self._cache, listed_queries(problem))
+                return use(*belief_at(problem, h, t, fitted, problem.silence, self._cache, z, exact=True))
             except NUMERICS:
                 continue
         raise NotPositiveDefinite
@@ -530,6 +622,10 @@ class Study:
         if isinstance(s, bool) or not isinstance(s, int) or not 1 <= s <= last:
             exist = {0: "none has been asked yet", 1: "only trial 1 exists"}.get(last, f"trials 1 to {last} exist")
             raise UnknownTrial(f"there is no trial {shown(s)}; {exist}")
+        if isinstance(trial, Trial) and dict(trial.params) != dict(self._state.rows[s - 1].asked.params):
+            raise UnknownTrial(
+                f"trial {s} of this study has other params; this one is another study's (got {shown(trial.params)})"
+            )
         return s
 
     def _noise(self, noise: float | None) -> float | None:
@@ -572,6 +668,8 @@ class Study:
             return None
         if not isinstance(key, str) or not key:
             raise InvalidInput(f"key must be a non-empty string (got {shown(key)})")
+        if len(key) > LONGEST_KEY or not key.isprintable():
+            raise InvalidInput(f"key must have at most {LONGEST_KEY} characters, all printable (got {shown(key)})")
         event = self._state.keys.get(key)
         if event is None:
             return None
@@ -614,6 +712,11 @@ def _agreed(name: str, kept: Settings, said: Settings) -> Settings:
                 f"study {shown(name)} exists with another {field}: {shown(before[field])} (got {shown(now[field])})"
             )
     return kept
+
+
+def _check_name(name: object) -> None:
+    if not (isinstance(name, str) and NAME.fullmatch(name) and name.strip(".")):
+        raise InvalidInput(f"name must match [A-Za-z0-9._-]{{1,128}} and not be all dots (got {shown(name)})")
 
 
 def studies(url: str) -> list[str]:

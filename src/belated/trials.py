@@ -108,6 +108,7 @@ class State:
         self._order: NDArray[np.intp] = grown("_order", NO_ORDER, (size,), np.intp)
         self._infeasible: NDArray[np.bool_] = grown("_infeasible", 0, (size,), bool)
         self._gone: NDArray[np.bool_] = grown("_gone", 0, (size,), bool)
+        self._by_hand: NDArray[np.bool_] = grown("_by_hand", 0, (size,), bool)
 
     def fork(self) -> State:
         """A copy that may go on by itself."""
@@ -138,7 +139,7 @@ class State:
             if i == len(self._y):
                 self._room(2 * i)
             self.rows.append(Row(event))
-            self._X[i], self._asked_at[i] = x, event.asked_at
+            self._X[i], self._asked_at[i], self._by_hand[i] = x, event.asked_at, event.by_hand
             return
         if isinstance(event, Told | Failed | Amended) and event.number is not None:
             self._end(event, self.rows[event.number - 1])
@@ -187,6 +188,7 @@ class State:
             infeasible=infeasible,
             gone=gone,
             recent=within & ~gone,
+            by_hand=self._by_hand[:n],
             order=self._order[:n],
             lams=self._noise[:n],
             floor=None,

@@ -76,8 +76,8 @@ def test_by_hand_with_nothing_given_is_the_algorithm_itself(name):
 
 def test_the_default_alternates_an_improver_with_a_repelled_explorer():
     assert named("default") == DEFAULT
-    assert [DEFAULT.move(t).policy for t in (1, 2, 3, 4)] == [LogEI(), UCB(), LogEI(), UCB()]
-    assert [DEFAULT.move(t).share for t in (1, 2, 3, 4)] == [None, 0.5, None, 0.5]
+    assert [DEFAULT.move(turn).policy for turn in (0, 1, 2, 3)] == [LogEI(), UCB(), LogEI(), UCB()]
+    assert [DEFAULT.move(turn).share for turn in (0, 1, 2, 3)] == [None, 0.5, None, 0.5]
     assert DEFAULT.silence is None  # the study says
     assert DEFAULT.late is None
     assert DEFAULT.repeats is None
@@ -215,7 +215,7 @@ def fitted_at(schedule: Schedule, rounds: int, heard=lambda t: t - 1) -> list[in
     at: list[int] = []
     last, last_heard = None, 0
     for t in range(1, rounds + 1):
-        if schedule.due(t, heard(t), last, last_heard) and heard(t) >= 3:
+        if schedule.due(t, heard(t), last, last_heard, t - 1) and heard(t) >= 3:
             at.append(t)
             last, last_heard = t, heard(t)
     return at

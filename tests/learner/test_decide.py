@@ -83,6 +83,7 @@ def told(X: np.ndarray, y, *, pending: int = 0, noise=None) -> History:
         infeasible=no,
         gone=no,
         recent=np.ones(n, dtype=bool),
+        by_hand=np.zeros(n, dtype=bool),
         order=np.arange(n),
         lams=np.full(n, np.nan) if noise is None else np.resize(np.asarray(noise, dtype=float), n),
         floor=None,
@@ -93,6 +94,7 @@ def situation(problem: Problem, t: int, **changes) -> Situation:
     d, D = len(problem.query_widths), problem.query.D
     plain = Situation(
         t=t,
+        turn=t - 1,
         z=np.empty(0),
         given=np.full(D, np.nan),
         open=None,
@@ -129,7 +131,7 @@ def test_a_listed_space_is_searched_exactly(space, policy, seed):
     problem = problem_of(space, replace(BY_HAND, moves=(Move(policy),)))
     h = told(rows(problem, 12, seed), outcomes(12, seed), pending=3)
     x = chosen(problem, h, seed=seed).x
-    belief, _ = belief_at(problem, h, 13, None, problem.silence, Cache(), problem.Q)
+    belief, _ = belief_at(problem, h, 13, None, problem.silence, Cache(), np.empty(0))
     scores = policy.scores(belief, problem.Q, 1.0, np.random.default_rng(seed))
     assert_array_equal(x, problem.Q[np.argmax(scores)])
 
@@ -147,7 +149,7 @@ def test_a_compact_space_is_searched_as_well_as_a_fine_grid(seed):
     problem = problem_of(REALS)
     h = told(rows(problem, 12, seed), outcomes(12, seed), pending=3)
     x = chosen(problem, h, seed=seed).x
-    belief, _ = belief_at(problem, h, 13, None, problem.silence, Cache(), None)
+    belief, _ = belief_at(problem, h, 13, None, problem.silence, Cache(), np.empty(0))
     side = np.linspace(0, 1, 101)
     grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
     score = UCB().scores(belief, np.vstack([x[None, :], grid]), 1.0, np.random.default_rng(0))
@@ -163,7 +165,7 @@ def test_log_ei_among_certain_outcomes_is_still_an_argmax(space, noise):
     for n in (10, 20):  # also when most of a list has been told
         h = told(np.random.default_rng(0).permutation(problem.Q)[:n], outcomes(n), noise=noise)
         x = chosen(problem, h).x
-        belief, _ = belief_at(problem, h, n + 1, None, problem.silence, Cache(), problem.Q)
+        belief, _ = belief_at(problem, h, n + 1, None, problem.silence, Cache(), np.empty(0))
         scores = LogEI().scores(belief, problem.Q, 1.0, np.random.default_rng(0))
         assert scores[problem.place[x.tobytes()]] >= scores.max() - 1e-6
 
@@ -176,7 +178,7 @@ def test_one_terrible_outcome_does_not_decide_where_the_default_looks(worst):
     h = told(X, [0.2, 0.5, worst, 0.9, 0.6, 0.1])
     fitted = refit(problem, h, 7, None)
     x = chosen(problem, h, [fitted]).x
-    belief, _ = belief_at(problem, h, 7, fitted, problem.silence, Cache(), problem.Q)
+    belief, _ = belief_at(problem, h, 7, fitted, problem.silence, Cache(), np.empty(0))
     scores = LogEI().scores(belief, problem.Q, 1.0, np.random.default_rng(0))
     assert scores[problem.place[x.tobytes()]] >= scores.max() - 1e-6
 
@@ -231,7 +233,7 @@ def test_the_width_by_the_book(name):
     for beta in (1.7, Theory(B_f=2.0, R=0.3, delta=0.1), Theory(B_f=2.0, R=0.3, delta=0.1, gain="greedy")):
         lam = {"lam": 0.05} if isinstance(beta, float) else {}
         problem = problem_of(LIST, paper(name, kernel=SE(0.2), beta=beta, **lam), **patience)
-        belief, _ = belief_at(problem, h, 13, None, problem.silence, Cache(), problem.Q)
+        belief, _ = belief_at(problem, h, 13, None, problem.silence, Cache(), np.empty(0))
         posterior = belief.posterior
         assert posterior.gp.lam == (0.05 if lam else 1 + 2 / 16)
         if isinstance(beta, float):
@@ -264,7 +266,7 @@ def test_uncertainty_sampling_comes_first():
             h = told(X[:n], outcomes(n) * 9, pending=min(n, 2))
             x = chosen(problem, h).x
             silence = Floor() if n < 4 else problem.silence
-            belief, _ = belief_at(problem, h, n + 1, None, silence, Cache(), problem.Q)
+            belief, _ = belief_at(problem, h, n + 1, None, silence, Cache(), np.empty(0))
             policy = UncertaintySampling() if n < 4 else UCB()
             scores = policy.scores(belief, problem.Q, 1.0, np.random.default_rng(0))
             assert scores[problem.place[x.tobytes()]] >= scores.max() - 1e-12
@@ -496,7 +498,7 @@ def test_a_noise_is_in_the_users_units():
     for unit in (1.0, 100.0):
         problem = problem_of(LIST, ceiling=unit)
         h = told(X, unit * y, noise=unit * 0.1)
-        belief, scale = belief_at(problem, h, 9, None, problem.silence, Cache(), None)
+        belief, scale = belief_at(problem, h, 9, None, problem.silence, Cache(), np.empty(0))
         assert_allclose(belief.posterior.lams, 0.01)
         beliefs.append(scale.user(belief.posterior.mean(problem.Q)) / unit)
     assert_allclose(beliefs[0], beliefs[1], rtol=1e-12)

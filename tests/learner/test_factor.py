@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.errors import NotPositiveDefinite
-from belated.learner.factor import Factor, packed_size
+from belated.learner.factor import BLOCK, Factor, packed_size
 from belated.learner.kernels import SE, Matern52
 
 
@@ -30,6 +30,11 @@ def grown(K: np.ndarray, lam: float, factor: Factor | None = None) -> Factor:
     for i in range(factor.n, len(K)):
         factor = factor.grow(K[i, :i], K[i, i] + lam)
     return factor
+
+
+def packed(factor: Factor) -> np.ndarray:
+    """Every row of L, one after the other."""
+    return np.concatenate([np.empty(0), *(factor.row(i) for i in range(factor.n))])
 
 
 def lower(factor: Factor) -> np.ndarray:
@@ -52,7 +57,6 @@ def test_growing_is_factoring_afresh(n, kernel, lam):
     assert factor.n == n
     assert_allclose(lower(factor), fresh, rtol=0, atol=1e-9)
     assert_allclose(factor.diagonal, np.diag(fresh), rtol=0, atol=1e-9)
-    assert_allclose(factor.dense(), fresh.T, rtol=0, atol=1e-9)
     assert_allclose(factor.logdet(), np.linalg.slogdet(K + lam * np.eye(n))[1], rtol=0, atol=1e-9 * n)
 
 
@@ -83,12 +87,12 @@ def test_cutting_and_growing_again_gives_the_same_bits(at):
     X = with_duplicates(300)
     K = SE(0.2)(X, X)
     whole = grown(K, 1e-3)
-    kept = whole.packed.copy()
-    short = whole.cut(at)
-    assert short.n == at
-    assert_array_equal(short.packed, kept[: packed_size(at)])
-    assert_array_equal(grown(K, 1e-3, short).packed, kept)
-    assert_array_equal(whole.packed, kept)
+    kept = packed(whole).copy()
+    assert whole.kept(at) == (at if at >= BLOCK else 0)  # of a full block all rows are kept, or none
+    short = whole.cut(whole.kept(at))
+    assert_array_equal(packed(short), kept[: packed_size(short.n)])
+    assert_array_equal(packed(grown(K, 1e-3, short)), kept)
+    assert_array_equal(packed(whole), kept)
 
 
 def test_cutting_and_growing_otherwise():
@@ -139,24 +143,41 @@ def test_sharing_memory_never_corrupts_an_older_factor(start, sequence):
             made.append((rows[:n], factor.cut(n)))
     for rows, factor in made:
         assert factor.n == len(rows)
-        assert_array_equal(factor.packed, pool_factor(rows).packed)
+        assert_array_equal(packed(factor), packed(pool_factor(rows)))
 
 
 def test_growing_writes_one_row_and_copies_nothing_while_there_is_room():
-    """300 appends move to a larger room only a few times: they cost O(n²) each, not a copy of all before."""
+    """300 appends move to another room only when a block is full: they cost O(n²) each, not a copy of all before."""
     factors, K = [Factor()], np.eye(300)
     for i in range(300):
         factors.append(factors[-1].grow(K[i, :i], 2.0))
-    moved = [not np.shares_memory(a.packed, b.packed) for a, b in itertools.pairwise(factors[1:])]
-    assert sum(moved) <= 10
+    corners = [factor.blocks[-1].corner for factor in factors[1:]]
+    moved = [not np.shares_memory(a, b) for a, b in itertools.pairwise(corners)]
+    assert sum(moved) == 2  # the block is computed once more as a whole, and the next one begins
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 600])
+@pytest.mark.parametrize("known", [0, 3, 256, 300])
+def test_many_rows_at_once_have_the_same_bits_as_one_by_one(n, known):
+    X = with_duplicates(n)
+    K = SE(0.2)(X, X)
+    one_by_one = grown(K, 1e-3)
+    begun = grown(K[:known, :known], 1e-3)
+    at_once = begun.extend(K[known:], np.diag(K)[known:] + 1e-3)
+    assert_array_equal(packed(at_once), packed(one_by_one))
+    b = np.random.default_rng(5).random((n, 3))
+    L = lower(at_once)
+    assert_allclose(L @ at_once.solve(b), b, rtol=0, atol=1e-9)
+    assert_allclose(L.T @ at_once.solve_transposed(b), b, rtol=0, atol=1e-9)
+    assert_allclose(at_once.solve(b)[:, 0], at_once.solve(b[:, 0]), rtol=0, atol=1e-10)
 
 
 def test_two_factors_grown_from_one_do_not_meet():
     base = pool_factor((0, 1, 2))
     left = base.grow(POOL_K[3, [0, 1, 2]], 1.0 + LAM)
     right = base.grow(POOL_K[4, [0, 1, 2]], 1.0 + LAM)
-    assert_array_equal(left.packed, pool_factor((0, 1, 2, 3)).packed)
-    assert_array_equal(right.packed, pool_factor((0, 1, 2, 4)).packed)
+    assert_array_equal(packed(left), packed(pool_factor((0, 1, 2, 3))))
+    assert_array_equal(packed(right), packed(pool_factor((0, 1, 2, 4))))
 
 
 @pytest.mark.parametrize(
@@ -173,9 +194,9 @@ def test_two_factors_grown_from_one_do_not_meet():
 )
 def test_a_row_that_cannot_be_is_refused_and_leaves_no_trace(k, kappa):
     factor = Factor().grow(np.empty(0), 1.0).grow(np.array([0.5]), 1.0)
-    kept = factor.packed.copy()
+    kept = packed(factor).copy()
     with pytest.raises(NotPositiveDefinite), np.errstate(all="ignore"):
         factor.grow(np.array(k), kappa)
-    assert_array_equal(factor.packed, kept)
+    assert_array_equal(packed(factor), kept)
     longer = factor.grow(np.array([0.2, 0.3]), 1.0)
     assert_allclose(lower(longer) @ lower(longer).T, [[1, 0.5, 0.2], [0.5, 1, 0.3], [0.2, 0.3, 1]], atol=1e-15)

@@ -27,6 +27,11 @@ KERNELS = {
 every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
 
 
+def packed(factor):
+    """Every row of L, one after the other."""
+    return np.concatenate([np.empty(0), *(factor.row(i) for i in range(factor.n))])
+
+
 def sample(n: int, D: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points with duplicates among them, outcomes, and a noise variance per row."""
     rng = np.random.default_rng(seed)
@@ -121,7 +126,7 @@ def test_telling_changes_the_mean_and_never_the_variance():
     one, other = (GP(SE(0.3), 0.1).condition(X, outcomes) for outcomes in (y, np.roll(y, 1)))
     assert np.max(np.abs(one.mean(Q) - other.mean(Q))) > 0.01
     assert_array_equal(one.variance(Q), other.variance(Q))
-    assert_array_equal(one.factor.packed, other.factor.packed)
+    assert_array_equal(packed(one.factor), packed(other.factor))
 
 
 # The table of a finite Q
@@ -228,10 +233,10 @@ def test_a_memory_gives_what_a_fresh_belief_gives(sequence):
     for ask in sequence:
         belief = ask.of(grown)
         fresh = ask.of(Grown())
-        assert_array_equal(belief.factor.packed, fresh.factor.packed)
+        assert_array_equal(packed(belief.factor), packed(fresh.factor))
         beliefs.append((belief, fresh))
     for belief, fresh in beliefs:  # looked at only now, when the memory has long gone on
-        assert_array_equal(belief.factor.packed, fresh.factor.packed)
+        assert_array_equal(packed(belief.factor), packed(fresh.factor))
         assert_allclose(belief.alpha, fresh.alpha, rtol=0, atol=1e-9)
         for Q in LISTS:
             assert_allclose(belief.mean(Q), fresh.mean(Q), rtol=0, atol=1e-9)
@@ -297,7 +302,7 @@ def test_a_failure_is_not_taken_for_a_belief():
     with pytest.raises(NotPositiveDefinite):
         grown.condition(gp, [*range(7), 20, 21, 22], broken, y)
     for ids in (range(10), [*range(7), 20, 21, 22]):
-        assert_array_equal(grown.condition(gp, ids, X, y).factor.packed, gp.condition(X, y).factor.packed)
+        assert_array_equal(packed(grown.condition(gp, ids, X, y).factor), packed(gp.condition(X, y).factor))
 
 
 # Gradients

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -18,6 +19,19 @@ from belated.errors import BelatedError
 
 # name -> (module that holds a click command of that name, what `belated --help` says of it)
 COMMANDS = {
+    "new": ("belated.cli.new", "Make a study."),
+    "ask": ("belated.cli.ask", "Ask what to try next."),
+    "tell": ("belated.cli.tell", "Tell what came of a trial, or of many."),
+    "add": ("belated.cli.ask", "Add a query that was tried before or elsewhere."),
+    "fail": ("belated.cli.tell", "End a trial without an outcome: lost, infeasible or withdrawn."),
+    "amend": ("belated.cli.tell", "Put right an outcome, or the study's floor or limits."),
+    "show": ("belated.cli.show", "Show what is pending, heard, late, expired and failed."),
+    "best": ("belated.cli.show", "Show the trial with the best outcome so far."),
+    "plot": ("belated.cli.plot", "Draw outcomes over time, the delays, and the belief: a picture."),
+    "export": ("belated.cli.transfer", "Write every trial as CSV or JSON lines."),
+    "import": ("belated.cli.transfer", "Take in trials from CSV or JSON lines."),
+    "check": ("belated.cli.show", "Check that a study's record is whole."),
+    "close": ("belated.cli.show", "Ask no more."),
     "demo": ("belated.cli.demo", "Race the paper's six algorithms and the default: a table and a picture."),
 }
 
@@ -53,7 +67,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        attribute = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name  # import
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), attribute)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

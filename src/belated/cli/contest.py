@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import belated
+from belated.cli.looks import counted
 from belated.cli.parallel import in_parallel
 
 Array = NDArray[np.float64]
@@ -241,10 +242,6 @@ class Contest:
             ],
             "seen": self.seen(),
         }
-
-
-def counted(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def means_of(seeds: int) -> str:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from belated.cli.contest import ENTRANTS, Contest, Summary, Task, counted, hold
+from belated.cli.contest import ENTRANTS, Contest, Summary, Task, hold
+from belated.cli.looks import counted
 from belated.cli.parallel import cores
 from belated.cli.picture import FORMATS, draw
 from belated.errors import InvalidInput, Unavailable

@@ -1,6 +1,6 @@
 """The contest as a picture: regret by round on the left, two beliefs in mid-run on the right.
 
-The only module that imports matplotlib. Colour says what silence means to an algorithm, the line how it chooses.
+Colour says what silence means to an algorithm, the line how it chooses.
 """
 
 from __future__ import annotations

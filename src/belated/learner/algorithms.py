@@ -33,12 +33,13 @@ class Schedule:
     growth: float = 0.0
     eager: bool = False
 
-    def due(self, t: int, heard: int, last: int | None, last_heard: int) -> bool:
-        """Whether to fit before choosing query t; `last` is the query for which it was done last."""
+    def due(self, t: int, heard: int, last: int | None, last_heard: int, previous: int) -> bool:
+        """Whether to fit before choosing query t; `last` is the query for which it was done last, `previous` the last
+        one that we chose (0: none): rounds by hand in between do not make us miss a fit."""
         if self.every is None:
             return False
         if not self.eager:
-            return (t - 1) % self.every == 0
+            return (t - 1) // self.every > (previous - 1) // self.every
         if last is None or heard >= 2 * last_heard:
             return True
         return t - last >= max(self.every, math.ceil(self.growth * last) if last >= 10 * self.every else 0)
@@ -58,7 +59,7 @@ ONE, SQUARED_EXPONENTIAL, EVERY_TEN, FLOOR_TO_ONE = Constant(1.0), SE(0.2), Sche
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm:
-    """Everything that a choice depends on besides the study's history. Moves take turns, by trial number."""
+    """Everything that a choice depends on besides the study's history. Moves take turns in each context."""
 
     name: str
     moves: tuple[Move, ...]
@@ -75,6 +76,7 @@ class Algorithm:
     schedule: Schedule = EVERY_TEN
     scaling: Scaling = FLOOR_TO_ONE
     free_mean: bool = False
+    soft: bool = False  # fills of the pending bring noise of their own, and settled silence counts for fitting
     weak: Weak | None = None
     start: int = 0  # uncertainty-sampling queries first
     first: int | None = None  # space-filling queries before that, when the study does not say; None: by dimension
@@ -85,8 +87,9 @@ class Algorithm:
             return self.first
         return min(20, 2 * coordinates + 2)
 
-    def move(self, t: int) -> Move:
-        return self.moves[(t - 1) % len(self.moves)]
+    def move(self, turn: int) -> Move:
+        """How to choose, the turn-th time (from 0) in this context."""
+        return self.moves[turn % len(self.moves)]
 
     def spec(self) -> dict[str, object]:
         """Its name and whatever was fixed by hand, as plain values."""
@@ -138,6 +141,7 @@ DEFAULT = Algorithm(
     schedule=Schedule(10, growth=0.1, eager=True),
     scaling=Robust(),
     free_mean=True,
+    soft=True,
     weak=Weak(lengthscale=(math.log(0.5), 1.5), variance=(0.0, 1.0), lam=(math.log(1e-3), 2.0)),
 )
 

@@ -23,7 +23,7 @@ from belated.learner.scale import Scale
 from belated.learner.silence import Belief, Floor, Halfway, History, Silence, believe
 
 COUNTED = 10**6  # queries gone through one by one when all the good ones are taken
-SAME = 1e-9  # two queries this close in every column are the same
+SAME = 1e-13  # two queries this close in every column are the same
 NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
 
 
@@ -57,7 +57,11 @@ def refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted |
     algorithm, lam = problem.algorithm, problem.lam(t)
     if not needs_fit(problem, h, t):
         return None
-    scale = algorithm.scaling(problem.bounds, h.y[h.seen])
+    rows = h.seen
+    if algorithm.soft and not problem.silence.forgets and problem.bounds.floor is not None:
+        rows = h.settled & ~h.infeasible  # where silence is an outcome, it is one for fitting too
+        h = replace(h, y=np.where(h.seen, h.y, problem.bounds.floor))
+    scale = algorithm.scaling(problem.bounds, h.y[rows])
     scaled = on_scale(problem, h, scale)
     settings = Fit(
         problem.kernel,
@@ -68,7 +72,7 @@ def refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted |
         weak=algorithm.weak or Weak(),
     )
     start = prior(problem, t) if last is None else last.gp
-    gp = fit(settings, start, scaled.X[scaled.seen], scaled.y[scaled.seen], scaled.lams[scaled.seen])
+    gp = fit(settings, start, scaled.X[rows], scaled.y[rows], scaled.lams[rows])
     return Fitted(gp, scale if algorithm.scaling.lasting else None, t, int(np.sum(h.seen)))
 
 
@@ -86,11 +90,20 @@ def gp_at(problem: Problem, fitted: Fitted | None, t: int) -> GP:
 
 
 def belief_at(
-    problem: Problem, h: History, t: int, fitted: Fitted | None, silence: Silence, cache: Cache, Q: Array | None
+    problem: Problem,
+    h: History,
+    t: int,
+    fitted: Fitted | None,
+    silence: Silence,
+    cache: Cache,
+    z: Array,
+    exact: bool = False,
 ) -> tuple[Belief, Scale]:
-    """The belief about f on the model's scale, and that scale."""
+    """The belief about f on the model's scale, and that scale; `exact` does not bound terrible outcomes."""
     scale = scale_of(problem, h, fitted)
-    return believe(gp_at(problem, fitted, t), silence, on_scale(problem, h, scale), Q, cache.memory), scale
+    scale = replace(scale, least=-np.inf) if exact else scale
+    gp, soft = gp_at(problem, fitted, t), problem.algorithm.soft
+    return believe(gp, silence, on_scale(problem, h, scale), listed_queries(problem), cache.memory, z, soft), scale
 
 
 def width(problem: Problem, belief: Belief, policy: Policy, t: int, cache: Cache) -> float:
@@ -138,7 +151,8 @@ def decide(
         return Chosen(space_filling(problem, situation, h, rng))
     heard = int(np.sum(h.seen))
     last = fits[-1] if fits else None
-    due = problem.algorithm.schedule.due(t, heard, last.number if last else None, last.heard if last else 0)
+    previous = int(np.max(h.number[~h.by_hand], initial=0))
+    due = problem.algorithm.schedule.due(t, heard, last.number if last else None, last.heard if last else 0, previous)
     state = rng.bit_generator.state
     for note, fitted in attempts(problem, h, t, fits, due):
         rng.bit_generator.state = state
@@ -146,15 +160,15 @@ def decide(
             x = choose(problem, h, situation, fitted, rng, cache)
         except NUMERICS:
             continue
-        notes = "; ".join(filter(None, [floor_note(problem, h, t), note]))
+        notes = "; ".join(filter(None, [floor_note(problem, h, situation), note]))
         return Chosen(x, notes, fitted if fitted is not None and fitted.number == t else None)
     rng.bit_generator.state = state
     return Chosen(space_filling(problem, situation, h, rng), "fell back to a space-filling point")
 
 
-def floor_note(problem: Problem, h: History, t: int) -> str:
-    """What stood in for a floor that nobody stated, if the choice of query t needed one."""
-    silence = silence_at(problem, t)
+def floor_note(problem: Problem, h: History, situation: Situation) -> str:
+    """What stood in for a floor that nobody stated, if the choice needed one."""
+    silence = silence_at(problem, situation)
     fills = silence.uses_floor and bool(np.any(~h.known & ~h.gone))
     if problem.bounds.floor is not None or not (fills or problem.algorithm.scaling.uses_floor or np.any(h.infeasible)):
         return ""
@@ -166,13 +180,13 @@ def floor_note(problem: Problem, h: History, t: int) -> str:
     )
 
 
-def silence_at(problem: Problem, t: int) -> Silence:
-    """What fills the pending for query t: the study's silence, or on the way from the floor to the belief.
+def silence_at(problem: Problem, situation: Situation) -> Silence:
+    """What fills the pending for this query: the study's silence, or on the way from the floor to the belief.
 
     Uncertainty sampling looks at σ alone, which needs the queries and no outcomes: all of them count."""
-    if t <= problem.initial + problem.algorithm.start:
+    if situation.t <= problem.initial + problem.algorithm.start:
         return Floor()
-    share = problem.algorithm.move(t).share
+    share = problem.algorithm.move(situation.turn).share
     return problem.silence if share is None else Halfway(problem.silence, share)
 
 
@@ -230,8 +244,9 @@ def prepared(
 ) -> tuple[Belief, Policy, float]:
     """The belief, the policy and its width for this query."""
     t, algorithm = situation.t, problem.algorithm
-    policy: Policy = UncertaintySampling() if t <= problem.initial + algorithm.start else algorithm.move(t).policy
-    belief, _ = belief_at(problem, h, t, fitted, silence_at(problem, t), cache, listed_queries(problem))
+    starting = t <= problem.initial + algorithm.start
+    policy: Policy = UncertaintySampling() if starting else algorithm.move(situation.turn).policy
+    belief, _ = belief_at(problem, h, t, fitted, silence_at(problem, situation), cache, situation.z)
     return belief, policy, width(problem, belief, policy, t, cache)
 
 
@@ -289,8 +304,7 @@ def every_query(problem: Problem, situation: Situation) -> Array:
 def search(problem: Problem, situation: Situation, belief: Belief) -> Search:
     """Where to look in a space that cannot be listed: everywhere, around the best heard, and around the newest."""
     posterior = belief.posterior
-    known = np.flatnonzero(belief.known)
-    best = known[np.argsort(-posterior.y_tilde[known], kind="stable")[:4]]
+    best = np.flatnonzero(belief.known)[np.argsort(-belief.means, kind="stable")[:4]]
     newest = np.arange(max(0, len(posterior.X) - 2), len(posterior.X))
     anchors = posterior.X[np.union1d(best, newest), problem.split :]
     return Search(problem.compact, situation.given, np.where(np.isnan(situation.given), anchors, situation.given))

@@ -104,7 +104,7 @@ class Objective:
         settings = self.settings
         kernel = settings.kernel
         if not settings.given_kernel:
-            kernel = kernel.at(np.full(len(self.groups), lengthscale), max(float(np.var(self.y)), VARIANCE[0]))
+            kernel = kernel.at(np.full(len(self.groups), lengthscale), float(np.clip(np.var(self.y), *VARIANCE)))
         return self.pack(GP(kernel, 1e-3))
 
     def unpack(self, theta: Array) -> GP:

@@ -17,6 +17,7 @@ from belated.learner.kernels import Array
 from belated.learner.posterior import Path, Posterior
 from belated.learner.silence import Belief
 
+EXACT = 4000  # points of a list up to which a draw is exact: its root costs O(|Q|³) and |Q|² numbers
 TINY = 1e-12  # a standard deviation below this (relative to the prior's) counts as this
 
 
@@ -73,10 +74,10 @@ class UCB:
 
 @dataclass(frozen=True)
 class ThompsonSampling:
-    """x_t = argmax_{x ∈ Q} f_t(x), f_t ~ GP(μ_{t-1}, ν_t² σ²_{t-1}), Eq. (3): exact on finite Q, pathwise elsewhere."""
+    """x_t = argmax_{x ∈ Q} f_t(x), f_t ~ GP(μ_{t-1}, ν_t² σ²_{t-1}), Eq. (3): exact on a list, pathwise elsewhere."""
 
     def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
-        return belief.posterior.draw(Q, rng, nu)
+        return belief.posterior.draw(Q, rng, nu) if len(Q) <= EXACT else belief.posterior.path(rng, nu)(Q)
 
     def surface(self, belief: Belief, nu: float, rng: Generator) -> Path:
         return belief.posterior.path(rng, nu)
@@ -169,12 +170,11 @@ class _LogEI(NamedTuple):
 
 @dataclass(frozen=True)
 class LogEI:
-    """argmax log E[(f(x) - μ⁺)⁺] = log σ + log h((μ - μ⁺)/σ), μ⁺ the best mean among the queries heard."""
+    """argmax log E[(f(x) - μ⁺)⁺] = log σ + log h((μ - μ⁺)/σ), μ⁺ the best mean (in this context) of a query heard."""
 
     def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
-        posterior = belief.posterior
-        best = float(np.max(posterior.mean_of(belief.known))) if np.any(belief.known) else posterior.gp.mean
-        return _LogEI(posterior, best)
+        best = float(np.max(belief.means)) if np.any(belief.known) else belief.posterior.gp.mean
+        return _LogEI(belief.posterior, best)
 
     def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
         return self.surface(belief, nu, rng)(Q)

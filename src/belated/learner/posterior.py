@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.linalg import blas
 
 from belated.errors import NotPositiveDefinite
-from belated.learner.factor import Factor
+from belated.learner.factor import BLOCK, Factor
 from belated.learner.kernels import Array, Kernel
 
 JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # relative to the diagonal; jitter is λ that nobody asked for
@@ -86,6 +86,7 @@ class Table:
 
     prior: Prior
     variance: Array  # σ²(q), before clipping                     (|Q|,)
+    base: Array  # the same at the start of the newest block of rows
     n: int
     room: Array  # V, with space for more rows
     places: NDArray[np.intp]  # where each row's x is in Q, likewise
@@ -93,7 +94,7 @@ class Table:
     @classmethod
     def empty(cls, kernel: Kernel, Q: Array) -> Table:
         prior = Prior(kernel, Q)
-        return cls(prior, prior.variance, 0, np.empty((32, len(Q))), np.empty(32, dtype=np.intp))
+        return cls(prior, prior.variance, prior.variance, 0, np.empty((32, len(Q))), np.empty(32, dtype=np.intp))
 
     @property
     def Q(self) -> Array:
@@ -108,24 +109,45 @@ class Table:
         """The index in Q of every x so far; -1 for one that is not in Q."""
         return self.places[: self.n]
 
-    def grow(self, x: Array, row: Array) -> Table:
-        """Append v = (k(x, Q) - row·V) / pivot, where (row, pivot) is the factor's row of x."""
-        k = self.prior.kernel(x[None, :], self.Q)[0]
-        v = (k - row[:-1] @ self.V) / row[-1] if self.n else k / row[-1]
-        room, places = self.room, self.places
-        if self.n == len(room):
-            room, places = np.resize(room, (2 * self.n, len(self.Q))), np.resize(places, 2 * self.n)
-        room[self.n], places[self.n] = v, self.prior.where(x)
-        return Table(self.prior, self.variance - v * v, self.n + 1, room, places)
+    def extend(self, X: Array, factor: Factor) -> Table:
+        """The table of all rows of a factor that went on from this one's: by rows and by full blocks, like it."""
+        table = self
+        while table.n < factor.n:
+            start = table.n // BLOCK * BLOCK
+            if start < factor.start:  # this block has become full: as a whole, from its first row
+                block = factor.full[start // BLOCK]
+                k = self.prior.kernel(X[start : start + BLOCK], self.Q)
+                new = block.solve(k - block.left @ table.room[:start] if start else k, transposed=False)
+                table = table.cut(start)._with(new, X[start : start + BLOCK])
+            else:  # v = (k(x, Q) - row · V) / pivot, where (row, pivot) is the factor's row of x
+                row = factor.row(table.n)
+                k = self.prior.kernel(X[table.n : table.n + 1], self.Q)
+                table = table._with(
+                    (k - row[:-1] @ table.V) / row[-1] if table.n else k / row[-1], X[table.n : table.n + 1]
+                )
+        return table
+
+    def _with(self, new: Array, X: Array) -> Table:
+        room, places, end = self.room, self.places, self.n + len(new)
+        if end > len(room):
+            room, places = np.resize(room, (2 * end, len(self.Q))), np.resize(places, 2 * end)
+        room[self.n : end], places[self.n : end] = new, [self.prior.where(x) for x in X]
+        variance = self.variance
+        for v in new:  # one by one, for the same bits
+            variance = variance - v * v
+        base = variance if end % BLOCK == 0 else self.base
+        return Table(self.prior, variance, base, end, room, places)
 
     def cut(self, n: int) -> Table:
         """The table of the first n rows, in memory of its own: rows after them will be written again."""
         if n == self.n:
             return self
-        variance = self.prior.variance.copy()
-        for v in self.room[:n]:  # one by one, as growing does, for the same bits
-            variance -= v * v
-        return Table(self.prior, variance, n, self.room.copy(), self.places.copy())
+        variance = base = self.prior.variance
+        for i, v in enumerate(self.room[:n]):
+            base = variance if i % BLOCK == 0 else base
+            variance = variance - v * v
+        base = variance if n % BLOCK == 0 else base
+        return Table(self.prior, variance, base, n, self.room.copy(), self.places.copy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,26 +171,11 @@ class Posterior:
     def alpha(self) -> Array:
         return self.factor.solve_transposed(self._whitened)
 
-    @cached_property
-    def _dense(self) -> Array:
-        return self.factor.dense()
-
-    def _solve(self, B: Array) -> Array:
-        """L⁻¹ B for B (n, q) in Fortran order."""
-        if B.shape[1] == 1:
-            return self.factor.solve(B[:, 0])[:, None]
-        return blas.dtrsm(1.0, self._dense, B, lower=0, trans_a=1) if self.factor.n else B
-
-    def _solve_transposed(self, B: Array) -> Array:
-        if B.shape[1] == 1:
-            return self.factor.solve_transposed(B[:, 0])[:, None]
-        return blas.dtrsm(1.0, self._dense, B, lower=0, trans_a=0) if self.factor.n else B
-
     def _whitened_kernel(self, Q: Array) -> Array:
         """V = L⁻¹ k(X, Q)."""
         if self.table is not None and Q is self.table.Q:
             return self.table.V
-        return self._solve(self.gp.kernel(Q, self.X).T)
+        return self.factor.solve(self.gp.kernel(Q, self.X).T)
 
     def mean(self, Q: Array) -> Array:
         """μ(q) = k(q)ᵀ (K + λI)⁻¹ ỹ, Eq. (1)."""
@@ -194,7 +201,7 @@ class Posterior:
             return self.mean(Q), self.std(Q)
         K, prior = self.gp.kernel(Q, self.X), self.gp.kernel.diag(Q)
         mean = self.gp.mean + K @ self.alpha
-        left = prior - np.sum(np.square(self._solve(K.T)), axis=0)
+        left = prior - np.sum(np.square(self.factor.solve(K.T)), axis=0)
         return mean, np.sqrt(np.clip(left, 0.0, prior))
 
     def mean_of(self, rows: NDArray[np.bool_]) -> Array:
@@ -251,10 +258,10 @@ class Posterior:
     def gradients(self, Q: Array) -> tuple[Array, Array, Array, Array]:
         """μ, σ² and their gradients at Q                           (q,), (q,), (q, D), (q, D)."""
         K, slopes = self.gp.kernel.slopes(Q, self.X)
-        V = self._solve(K.T)
+        V = self.factor.solve(K.T)
         prior = self.gp.kernel.diag(Q)
         variance = np.clip(prior - np.sum(np.square(V), axis=0), 0.0, prior)
-        B = self._solve_transposed(V).T
+        B = self.factor.solve_transposed(V).T
         d_mean, d_variance = np.empty_like(Q), np.empty_like(Q)
         for columns, inverse_squares, slope in slopes:
             d_mean[:, columns] = _pull(slope * self.alpha, Q[:, columns], self.X[:, columns], inverse_squares)
@@ -305,11 +312,12 @@ class Path:
 class Grown:
     """The factor (and table) of the last belief, kept so that the next one grows from it.
 
-    Rows are known by their trial number and λ. Whatever was asked before, the belief is what a fresh one would be:
-    rows that agree with the last ones from the first on are kept, the rest is cut off and grown again."""
+    Rows are known by number, query and λ. Whatever was asked before, the belief is what a fresh one would be: rows
+    that agree with the last ones from the first on are kept, the rest is cut off and grown again."""
 
     kernel: Kernel | None = None
     ids: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    X: Array = field(default_factory=lambda: np.empty((0, 0)))
     lams: Array = field(default_factory=lambda: np.empty(0))
     factor: Factor = field(default_factory=Factor)
     table: Table | None = None
@@ -336,7 +344,8 @@ class Grown:
         raise NotPositiveDefinite
 
     def _grow(self, kernel: Kernel, ids: NDArray[np.intp], X: Array, lams: Array, Q: Array | None) -> None:
-        known = _agreement(self.ids, ids, self.lams, lams) if kernel == self.kernel else 0
+        agreed = _agreement((self.ids, ids), (self.lams, lams), (self.X, X)) if kernel == self.kernel else 0
+        known = self.factor.kept(agreed)
         factor, table = self.factor.cut(known), self.table
         if Q is None:
             table = None
@@ -344,18 +353,21 @@ class Grown:
             table = table.cut(known)
         else:
             table = Table.empty(kernel, Q)
-            for i in range(known):  # a table that is asked for later catches up with the factor
-                table = table.grow(X[i], factor.row(i))
         self.kernel = None  # until done: a failure half-way must not be taken for a belief
-        K = kernel(X[known:], X) if known < len(X) else X
-        for i in range(known, len(X)):
-            factor = factor.grow(K[i - known, :i], kernel.variance + lams[i])
-            table = None if table is None else table.grow(X[i], factor.row(i))
-        self.kernel, self.ids, self.lams, self.factor, self.table = kernel, ids, lams, factor, table
+        while factor.n < len(X):
+            end = min(factor.start + BLOCK, len(X))
+            new = slice(factor.n, end)
+            factor = factor.extend(kernel(X[new], X[:end]), kernel.variance + lams[new])
+        table = None if table is None else table.extend(X, factor)
+        self.kernel, self.ids, self.X, self.lams, self.factor, self.table = kernel, ids, X, lams, factor, table
 
 
-def _agreement(old: NDArray[np.intp], new: NDArray[np.intp], old_lams: Array, new_lams: Array) -> int:
-    """How many rows from the first on are the same."""
-    n = min(len(old), len(new))
-    differs = np.flatnonzero((old[:n] != new[:n]) | (old_lams[:n] != new_lams[:n]))
-    return int(differs[0]) if len(differs) else n
+def _agreement(*pairs: tuple[NDArray[Any], NDArray[Any]]) -> int:
+    """How many rows from the first on are the same in all of these pairs of arrays."""
+    n = min(len(array) for pair in pairs for array in pair)
+    if n == 0:
+        return 0
+    same = np.ones(n, dtype=bool)
+    for old, new in pairs:
+        same &= np.all((old[:n] == new[:n]).reshape(n, -1), axis=1)
+    return n if np.all(same) else int(np.argmin(same))

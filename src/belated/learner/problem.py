@@ -104,6 +104,7 @@ class Situation:
     """What one choice is about: the query number, the context, what is fixed by hand, and what to keep away from."""
 
     t: int
+    turn: int  # how many queries we have chosen in this context before
     z: Array  # context columns, empty without context
     given: Array  # query columns fixed by hand, NaN elsewhere             (Compact)
     open: Mask | None  # queries of the list that match what is fixed by hand    (listed Q)

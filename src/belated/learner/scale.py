@@ -14,6 +14,7 @@ import numpy as np
 
 from belated.learner.kernels import Array
 
+FAR = 1e12  # widths; nothing is farther away, for the sake of arithmetic
 LEAST = -10.0  # widths below the median, on the robust scale
 
 
@@ -31,7 +32,9 @@ class Scale:
 
     def exact(self, y: Array) -> Array:
         """The same without the bound: for what the user states, not for what happened."""
-        return self.sign * (y - self.shift) / self.width
+        with np.errstate(over="ignore", invalid="ignore"):
+            model = 2.0 * self.sign * ((0.5 * y - 0.5 * self.shift) / self.width)  # the difference itself may overflow
+        return np.clip(model, -FAR, FAR)
 
     def user(self, model: Array) -> Array:
         return self.shift + self.sign * self.width * model
@@ -93,8 +96,8 @@ class Robust:
             )
         if not len(y):
             return Scale(bounds.sign, bounds.floor or 0.0, 1.0)
-        low, middle, high = np.quantile(y, [0.25, 0.5, 0.75])
-        for width in ((high - low) / 1.349, float(np.max(np.abs(y - middle)))):
+        low, middle, high = 4.0 * np.quantile(y / 4.0, [0.25, 0.5, 0.75])
+        for width in ((high / 1.349 - low / 1.349), 2.0 * float(np.max(np.abs(y / 2.0 - middle / 2.0)))):
             if width > 1e-12 * max(abs(middle), 1e-300):
                 return Scale(bounds.sign, float(middle), _usable(float(width)), LEAST)
         return Scale(bounds.sign, float(middle), _usable(abs(float(middle))), LEAST)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from belated.errors import InvalidInput
 from belated.learner.kernels import Array, Mask
 from belated.learner.posterior import GP, Grown, Posterior
+
+SOFT = 0.25  # noise of a soft fill, as a share of its distance from the belief
 
 
 def in_time(delay: Array, age: Array, m: float) -> Mask:
@@ -40,6 +43,7 @@ class History:
     infeasible: Mask  # x made it fail: counts as the floor
     gone: Mask  # lost or withdrawn: as if never asked
     recent: Mask  # age ≤ m and not gone: what ν_t sums over
+    by_hand: Mask  # not chosen by us
     order: NDArray[np.intp]  # when the outcome was told, for the order of arrival
     lams: Array  # the outcome's own noise variance, NaN where lam serves
     floor: float | None  # the least value f can take; None: unknown and nothing heard to stand in for it
@@ -48,6 +52,11 @@ class History:
     def known(self) -> Mask:
         """The rows whose value needs no filling: heard, or infeasible (the floor)."""
         return self.seen | self.infeasible
+
+    @property
+    def settled(self) -> Mask:
+        """Known, or silent for longer than patience: under a silence that does not forget, that is an outcome too."""
+        return self.known | ~(self.pending | self.gone)
 
     def own_lams(self, gp: GP) -> Array:
         return np.where(np.isnan(self.lams), gp.lam, self.lams)
@@ -184,7 +193,7 @@ class Halfway:
         fill = np.where(h.pending, floor + self.share * (believed(h, heard) - floor), h.y)
         rows, y_tilde = self.base.fill(h, floor, heard)
         fill[rows] = np.where(h.pending[rows], fill[rows], y_tilde)
-        rows = np.union1d(rows, np.flatnonzero(h.pending))
+        rows = np.concatenate([rows, np.setdiff1d(np.flatnonzero(h.pending), rows)])  # the base's order, for its factor
         return Filled(rows, fill[rows])
 
     def spec(self) -> dict[str, object]:
@@ -212,6 +221,16 @@ class Belief:
     posterior: Posterior
     known: Mask  # rows with an outcome of their own
     recent: Mask  # rows that ν_t sums over
+    z: Array = field(default_factory=lambda: np.empty(0))  # the context that the next query is for, if any
+
+    @cached_property
+    def means(self) -> Array:
+        """μ at the queries with an outcome of their own, each as it would be in the context at hand."""
+        if not len(self.z):
+            return self.posterior.mean_of(self.known)
+        rows = self.posterior.X[self.known].copy()
+        rows[:, : len(self.z)] = self.z
+        return self.posterior.mean(rows)
 
 
 @dataclass
@@ -222,8 +241,19 @@ class Memory:
     belief: Grown = field(default_factory=Grown)
 
 
-def believe(gp: GP, silence: Silence, h: History, Q: Array | None = None, memory: Memory | None = None) -> Belief:
-    """The belief that a silence makes of a history. `memory` only saves time: without it the numbers are the same."""
+def believe(
+    gp: GP,
+    silence: Silence,
+    h: History,
+    Q: Array | None = None,
+    memory: Memory | None = None,
+    z: Array | None = None,
+    soft: bool = False,
+) -> Belief:
+    """The belief that a silence makes of a history. `memory` only saves time: without it the numbers are the same.
+
+    With `soft` a pending query that is filled far from the belief is taken as an outcome with noise of its own, a
+    quarter of that distance: where little is known it counts in full, beside what was heard it bends nothing."""
     memory = memory or Memory()
     floor = gp.mean if h.floor is None else h.floor
     h = replace(h, y=np.where(h.infeasible, floor, h.y))
@@ -239,8 +269,12 @@ def believe(gp: GP, silence: Silence, h: History, Q: Array | None = None, memory
     rows, y_tilde = silence.fill(h, floor, heard)
     if np.any(np.isnan(y_tilde)):
         raise InvalidInput(f"{silence!r} left an outcome unfilled")
-    posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, lams[rows], Q)
-    return Belief(posterior, h.known[rows], h.recent[rows])
+    own = lams[rows]
+    if soft and np.any(h.pending[rows]):
+        distance = np.nan_to_num(y_tilde - believed(h, heard)[rows])
+        own = np.where(h.pending[rows], np.maximum(own, np.square(SOFT * distance)), own)
+    posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q)
+    return Belief(posterior, h.known[rows], h.recent[rows], *(() if z is None else (z,)))
 
 
 SILENCES: dict[str, Silence] = {

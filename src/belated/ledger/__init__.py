@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from belated.errors import InvalidInput
 from belated.events import Event
+from belated.ledger.masked import masked
 from belated.plain import shown
 
 
@@ -26,7 +27,7 @@ class Ledger(Protocol):
     def read(self, after: int = 0) -> Iterator[Event]:
         """The events with position > after, in order."""
 
-    def asking(self) -> AbstractContextManager[None]:
+    def asking(self) -> AbstractContextManager[Any]:
         """The lock that asks of this study queue on. It dies with its process, and tells never take it."""
 
     def close(self) -> None:
@@ -48,13 +49,19 @@ class Store(Protocol):
     def ledger(self, name: str) -> Ledger:
         """The events of a study that exists."""
 
+    def faults(self) -> list[str]:
+        """What is wrong with the tables themselves, in sentences; none when they are whole."""
+
     def close(self) -> None:
         """Let go of files and connections."""
 
 
 def store(url: str, *, create: bool = False) -> Store:
     """The store at a url: sqlite:///lab.db (a file; create=True makes it), or postgresql://user@host/database."""
-    scheme = urlsplit(url).scheme if isinstance(url, str) else ""
+    try:
+        scheme = urlsplit(url).scheme if isinstance(url, str) and "\0" not in unquote(url) else ""
+    except ValueError:
+        scheme = ""
     if scheme == "sqlite":
         from belated.ledger.sqlite import SQLiteStore
 
@@ -64,16 +71,3 @@ def store(url: str, *, create: bool = False) -> Store:
 
         return PostgresStore.at(url, str(masked(url)))
     raise InvalidInput(f"url must start with sqlite:/// or postgresql:// (got {shown(masked(url))})")
-
-
-def masked(url: object) -> object:
-    """The url without its password, for every message."""
-    if not isinstance(url, str):
-        return url
-    try:
-        parts = urlsplit(url)
-        if parts.password is None:
-            return url
-    except ValueError:
-        return "a url that cannot be read"
-    return url.replace(f":{parts.password}@", ":***@", 1)

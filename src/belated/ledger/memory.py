@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
 from belated.errors import Taken
 from belated.events import Asked, Event, Failed, Told
@@ -12,27 +14,30 @@ from belated.events import Asked, Event, Failed, Told
 
 @dataclass
 class MemoryLedger:
-    """Events at positions 1, 2, 3, … in the order in which they were appended. A study's own lock guards it."""
+    """Events at positions 1, 2, 3, … in the order in which they were appended."""
 
     events: list[Event] = field(default_factory=list)
     _once: set[object] = field(default_factory=set, repr=False)
+    _writing: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _asking: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         self._once.update(mark for event in self.events for mark in marks(event))
 
     def append(self, events: Sequence[Event]) -> int:
         new = [mark for event in events for mark in marks(event)]
-        if len(set(new)) < len(new) or not self._once.isdisjoint(new):
-            raise Taken
-        self._once.update(new)
-        self.events.extend(events)
-        return len(self.events)
+        with self._writing:
+            if len(set(new)) < len(new) or not self._once.isdisjoint(new):
+                raise Taken
+            self._once.update(new)
+            self.events.extend(events)
+            return len(self.events)
 
     def read(self, after: int = 0) -> Iterator[Event]:
         return iter(self.events[after:])
 
-    def asking(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    def asking(self) -> AbstractContextManager[Any]:
+        return self._asking
 
     def close(self) -> None:
         """There is nothing to let go of."""

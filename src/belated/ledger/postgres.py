@@ -14,17 +14,20 @@ import json
 import os
 import secrets
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, LiteralString, TypeVar
+from urllib.parse import urlsplit
 
-from belated.errors import Taken, Unavailable, Unreachable, Unreadable
+from belated.errors import InvalidInput, Taken, Unavailable, Unreachable, Unreadable
 from belated.events import Event, event_of, plain_of
 from belated.ledger.schema import migrations
 
 try:
     import psycopg
+    import psycopg.conninfo
 except ModuleNotFoundError:
     raise Unavailable('a postgresql:// url needs psycopg: pip install "belated[postgres]"') from None
 
@@ -32,6 +35,12 @@ Result = TypeVar("Result")
 
 SCHEMA_LOCK = 0x62656C61  # "bela": held while the tables are made
 ATTEMPTS = 5  # to reach a server that went away, with growing pauses
+
+
+def _let_go(connection: psycopg.Connection[Any], process: int) -> None:
+    """Close a connection, in the process that made it."""
+    if process == os.getpid():
+        connection.close()
 
 
 @dataclass
@@ -46,6 +55,14 @@ class PostgresStore:
     @classmethod
     def at(cls, url: str, shown: str) -> PostgresStore:
         """The store of postgresql://user@host/database; its tables are made if need be."""
+        parts = urlsplit(url)
+        try:
+            psycopg.conninfo.conninfo_to_dict(url)
+            understood = parts.netloc.count("@") <= 1 and ("," in parts.netloc or parts.port != 0)
+        except (psycopg.ProgrammingError, ValueError):  # their reasons may show a piece of the password
+            understood = False
+        if not understood:
+            raise InvalidInput(f"the url {shown} is not one of PostgreSQL's; special characters in it are written %XX")
         made = cls(url, shown)
         made._migrate()
         return made
@@ -60,8 +77,8 @@ class PostgresStore:
         return None if row is None else json.loads(row[0])
 
     def names(self) -> list[str]:
-        rows = self.retrying(lambda c: c.execute("SELECT name FROM belated_studies ORDER BY name").fetchall())
-        return [name for (name,) in rows]
+        rows = self.retrying(lambda c: c.execute("SELECT name FROM belated_studies").fetchall())
+        return sorted(name for (name,) in rows)  # whatever the database's collation
 
     def ledger(self, name: str) -> PostgresLedger:
         row = self._one("SELECT id FROM belated_studies WHERE name = %s", (name,))
@@ -69,9 +86,23 @@ class PostgresStore:
             raise LookupError(name)
         return PostgresLedger(self, row[0])
 
+    def faults(self) -> list[str]:
+        """Positions that do not count the events, and declared indexes that are not there."""
+        counted: LiteralString = (
+            "SELECT name FROM belated_studies AS s WHERE position <> "
+            "(SELECT count(*) FROM belated_events AS e WHERE e.study = s.id) ORDER BY name"
+        )
+        there: LiteralString = "SELECT indexname FROM pg_indexes WHERE tablename = 'belated_events'"
+        wrong = self.retrying(lambda c: c.execute(counted).fetchall())
+        indexes = {name for (name,) in self.retrying(lambda c: c.execute(there).fetchall())}
+        declared = ("belated_events_pkey", "belated_events_once", "belated_events_keys")
+        return [f"positions of {name} do not count its events" for (name,) in wrong] + [
+            f"the index {name} is missing" for name in declared if name not in indexes
+        ]
+
     def close(self) -> None:
         if self._connection is not None and self._process == os.getpid():
-            self._connection.close()
+            self._finalizer()
         self._connection = None
 
     @property
@@ -80,6 +111,7 @@ class PostgresStore:
         if self._connection is None or self._process != os.getpid():
             self._connection = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
             self._process = os.getpid()
+            self._finalizer = weakref.finalize(self, _let_go, self._connection, self._process)
         return self._connection
 
     def retrying(self, work: Callable[[psycopg.Connection[Any]], Result]) -> Result:
@@ -149,7 +181,7 @@ class PostgresLedger:
                 rows = []
                 for at, event in enumerate(events, start=position - len(events) + 1):
                     body = plain_of(event)
-                    where = (body["kind"], body.get("number"), body.get("key"), body.get("part", 0))
+                    where = (body["event"], body.get("number"), body.get("key"), body.get("part", 0))
                     rows.append((self.study, at, *where, token, json.dumps(body, allow_nan=False)))
                 cursor.executemany(insert, rows)
             return position

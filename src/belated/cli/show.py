@@ -1,0 +1,183 @@
+"""`belated show`, `best`, `check` and `close`: looking at a study, and ending it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from belated import Study, Trial, studies
+from belated.cli.cells import context_of
+from belated.cli.found import as_json, name_of, opened, say, taken, verb
+from belated.cli.looks import counted, described, lasted, plain_trial, short, table
+from belated.errors import InvalidInput, NothingHeard
+from belated.patience import duration
+from belated.trials import Status
+
+STATUSES: tuple[Status, ...] = ("pending", "heard", "late", "expired", "failed")
+
+
+@click.command()
+@verb("[NAME]")
+@click.option("--pending", is_flag=True, help="Only queries that wait for an outcome.")
+@click.option("--older-than", metavar="TIME", help="Only queries asked longer ago than this: 2d, 12h, 90s.")
+@as_json
+def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_than: str | None) -> None:
+    """Show a study: what is pending and for how long, heard, late, expired or failed, and what is below the floor.
+
+    Where there are several studies and none is named, they are listed.
+
+    \b
+    Examples:
+      $ belated show catalyst
+      $ belated show catalyst --pending --older-than 2d
+    """
+    name, _ = taken(words, 0, "[NAME]")
+    if name is None and len(names := studies(url)) > 1:
+        every = [overview(Study.open(url, each)) for each in names]
+        say({"studies": every}, in_json, lambda: listing(every))
+        return
+    study, now = opened(url, name), time.time()
+    oldest = 0.0 if older_than is None else duration(older_than, "--older-than")
+    everything = study.trials()
+    trials = [
+        trial
+        for trial in everything
+        if (not pending or trial.status in ("pending", "expired")) and now - trial.asked_at >= oldest
+    ]
+    seen = {**overview(study, everything), "trials": [with_age(trial, now, len(everything)) for trial in trials]}
+    say(seen, in_json, lambda: "\n".join([headline(study, seen), *lines(study, trials, now, len(everything))]))
+
+
+def overview(study: Study, trials: list[Trial] | None = None) -> dict[str, Any]:
+    """A study in a few numbers."""
+    listed = study.trials() if trials is None else trials
+    counts = Counter(trial.status for trial in listed)
+    try:
+        best: int | None = study.best().number
+    except NothingHeard:
+        best = None
+    return {
+        "study": study.name,
+        "goal": study.settings.outcome.goal,
+        "silence": study.settings.silence.spec()["silence"],
+        "patience": str(study.settings.patience),
+        "algorithm": study.settings.algorithm.name,
+        "counts": {status: counts[status] for status in STATUSES},
+        "best": best,
+        "closed": study.closed,
+    }
+
+
+def listing(every: list[dict[str, Any]]) -> str:
+    rows = [[each["study"], *(str(each["counts"][status]) for status in STATUSES)] for each in every]
+    return table(["study", *STATUSES], rows)
+
+
+def with_age(trial: Trial, now: float, last: int) -> dict[str, Any]:
+    """A trial for JSON; while it is unheard, its age by the clock and in rounds."""
+    waits = trial.outcome is None and trial.failure is None
+    age = {"age": max(0.0, now - trial.asked_at), "age_rounds": last + 1 - trial.number} if waits else {}
+    return {**plain_trial(trial), **age}
+
+
+def headline(study: Study, seen: dict[str, Any]) -> str:
+    counts = [f"{count} {status}" for status, count in seen["counts"].items() if count]
+    outcome = study.settings.outcome
+    floor = "" if outcome.floor is None else f", floor {short(outcome.floor)}"
+    return (
+        f"Study {study.name}: {seen['goal']}{floor}, silence {seen['silence']}, patience {seen['patience']}\n"
+        f"{', '.join(counts) or 'No trials yet'}"
+        + (f"; best is trial {seen['best']}" if seen["best"] else "")
+        + ("; closed" if seen["closed"] else "")
+    )
+
+
+def lines(study: Study, trials: list[Trial], now: float, last: int) -> list[str]:
+    """The table, what its marks mean, and nothing when there are no trials."""
+    if not trials:
+        return []
+    names = study.settings.space.names
+    around = () if study.settings.context is None else study.settings.context.names
+    rounds = not study.settings.patience.by_clock
+    rows, flags = [], []
+    for trial in trials:
+        flag = "" if trial.outcome is None else study.settings.outcome.flag(trial.outcome)
+        if flag:
+            flags.append(f"! trial {trial.number}: {flag}")
+        waited = (now if trial.told_at is None else trial.told_at) - trial.asked_at
+        ended = trial.failure is not None
+        in_rounds = (trial.known_from or last + 1) - trial.number
+        rows.append(
+            [
+                str(trial.number),
+                trial.failure or trial.status,
+                "" if ended else lasted(waited),
+                *([] if not rounds else [""] if ended else [str(in_rounds)]),
+                "" if trial.outcome is None else short(trial.outcome) + (" !" if flag else ""),
+                *(short(trial.params[name]) for name in names),
+                *(short((trial.context or {}).get(name)) for name in around),
+            ]
+        )
+    titles = ["trial", "status", "waited", *(["rounds"] if rounds else []), "outcome", *names, *around]
+    return ["", table(titles, rows), *flags]
+
+
+@click.command()
+@verb("[NAME]")
+@click.option("--context", multiple=True, metavar="K=V", help="The best in this context only.")
+@as_json
+def best(words: tuple[str, ...], url: str, in_json: bool, context: tuple[str, ...]) -> None:
+    """Show the trial with the best outcome so far.
+
+    \b
+    Example:
+      $ belated best catalyst
+    """
+    name, _ = taken(words, 0, "[NAME]")
+    study = opened(url, name)
+    trial = study.best(context_of(study.settings.context, context))
+    say(plain_trial(trial), in_json, lambda: f"Trial {trial.number}: {short(trial.outcome)}\n{described(trial)}")
+
+
+@click.command()
+@verb("[NAME]")
+@as_json
+def close(words: tuple[str, ...], url: str, in_json: bool) -> None:
+    """Ask no more. Outcomes of what is still out are taken as before.
+
+    \b
+    Example:
+      $ belated close catalyst
+    """
+    name, _ = taken(words, 0, "[NAME]")
+    study = opened(url, name)
+    study.close()
+    waiting = sum(trial.status in ("pending", "expired") for trial in study.trials())
+    still = f"; outcomes of the {counted(waiting, 'query', 'queries')} still out are taken" if waiting else ""
+    say({"study": study.name, "closed": True, "out": waiting}, in_json, lambda: f"Study {study.name} is closed{still}")
+
+
+@click.command()
+@verb("[NAME]")
+@click.option("--all", "every", is_flag=True, help="Every study of the store.")
+@as_json
+def check(words: tuple[str, ...], url: str, in_json: bool, every: bool) -> None:
+    """Check that a study's record is whole: every promise that belated makes about it. Exit code 1 if it is not.
+
+    \b
+    Example:
+      $ belated check catalyst
+    """
+    from belated.check import check as checked
+
+    name, _ = taken(words, 0, "[NAME]")
+    if every and name is not None:
+        raise InvalidInput(f"name a study or say --all, not both (got {name})")
+    report = checked(url, None if every else name_of(url, name))
+    say({**asdict(report), "ok": report.ok}, in_json, lambda: str(report))
+    if not report.ok:
+        raise click.exceptions.Exit(1)

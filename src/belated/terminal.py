@@ -1,0 +1,70 @@
+"""What a person at a terminal sees of long work, and how to stop it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType, TracebackType
+
+Show = Callable[[int, Callable[[], str]], None]  # (how many are done, what to say beside the bar)
+
+
+class CtrlC:
+    """Ctrl-C, taken while waiting and never in the middle of an ask or a tell; a second one is taken at once."""
+
+    def __init__(self) -> None:
+        self.came = self.open = self.ours = False
+
+    def __enter__(self) -> CtrlC:
+        in_main = threading.current_thread() is threading.main_thread()
+        self.ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if self.ours:
+            signal.signal(signal.SIGINT, self._take)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self.came and kind is None:
+            raise KeyboardInterrupt
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if self.open or self.came:
+            raise KeyboardInterrupt
+        self.came = True
+
+    @contextmanager
+    def welcome(self) -> Iterator[None]:
+        self.open = True  # before looking: one that comes in between is taken here
+        try:
+            if self.came:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self.open = False
+
+
+def progress_bar(total: int, *, shown: bool) -> AbstractContextManager[Show]:
+    """A bar on stderr, if that is a terminal."""
+    return _rich_bar(total) if shown and sys.stderr.isatty() else _no_bar()
+
+
+@contextmanager
+def _no_bar() -> Iterator[Show]:
+    yield lambda done, note: None
+
+
+@contextmanager
+def _rich_bar(total: int) -> Iterator[Show]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("starting", total=total)
+        yield lambda done, note: bar.update(task, completed=done, description=note())

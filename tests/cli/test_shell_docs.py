@@ -1,0 +1,91 @@
+"""docs/shell.md: its console blocks run, and it names every command; every command has an example in its help."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from belated.cli import COMMANDS, main
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "shell.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(console|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+VERBS = [name for name in COMMANDS if name != "demo"]
+
+
+def commands(block: str) -> list[str]:
+    """The lines behind `$ `, each with its continuations behind `> `."""
+    found: list[str] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append(line[2:])
+        elif line.startswith("> "):
+            found[-1] += "\n" + line[2:]
+    return found
+
+
+def test_continuations_belong_to_their_command() -> None:
+    assert commands("$ a \\\n>   b\nprinted\n$ c\n") == ["a \\\n  b", "c"]
+
+
+class Shell:
+    """A shell that knows `export`, and runs `belated` in this process where no redirection needs a real one."""
+
+    def __init__(self, programs: Path) -> None:
+        self.said = ""
+        self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+        self.environment.pop("BELATED_STORE", None)
+        start = f"exec {sys.executable} -c \"from belated.cli import main; main(prog_name='belated')\""
+        (programs / "belated").write_text(f'#!/bin/sh\n{start} "$@"\n')
+        (programs / "belated").chmod(0o755)
+
+    def run(self, command: str) -> int:
+        words = shlex.split(command, comments=True)
+        if words[0] == "export":
+            self.environment.update([words[1].split("=", 1)])
+            return 0
+        if words[0] == "belated" and not {">", "|", "<"} & set(words):
+            ran = CliRunner().invoke(main, words[1:], env=self.environment, catch_exceptions=False)
+            self.said += ran.stderr
+            return ran.exit_code
+        real = subprocess.run(
+            ["/bin/sh", "-c", command], env=self.environment, capture_output=True, text=True, check=False
+        )
+        self.said += real.stderr
+        return real.returncode
+
+
+def test_the_console_blocks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, programs = tmp_path / "fresh", tmp_path / "bin"
+    folder.mkdir()
+    programs.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("BELATED_STORE", raising=False)
+    shell, ran = Shell(programs), 0
+    for kind, block in BLOCK.findall(PAGE):
+        if kind == "toml":
+            Path("space.toml").write_text(block, encoding="utf-8")
+            continue
+        for command in commands(block):
+            wanted = re.search(r"# exit code (\d)", command)
+            assert shell.run(command) == (int(wanted[1]) if wanted else 0), f"{command}\n{shell.said}"
+            ran += 1
+    assert ran > 25
+    sentences = [line for line in PAGE.splitlines() if line.startswith(("Error: ", "Warning: ", "  typos.csv:"))]
+    assert sentences
+    for line in sentences:  # what the page says is refused is what is said
+        assert line in shell.said.splitlines()
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_help_has_an_example_and_the_page_names_the_command(name: str) -> None:
+    ran = CliRunner().invoke(main, [name, "--help"], catch_exceptions=False)
+    assert ran.exit_code == 0
+    assert "Example" in ran.stdout
+    assert re.search(rf"^ +(\$ )?belated {name}\b", ran.stdout, re.MULTILINE)
+    assert f"belated {name}" in PAGE

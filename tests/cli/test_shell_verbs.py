@@ -1,0 +1,277 @@
+"""The verbs of the shell as a person and as a script meet them."""
+
+import json
+import subprocess
+import sys
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import belated
+from belated.cli import main
+
+STORE = "sqlite:///belated.db"
+NEW = ["--real", "x", "0", "1", "--choice", "act", "relu,tanh", "--silence", "unknown", "--seed", "0"]
+
+
+def invoke(*args: str, code: int = 0) -> Result:
+    ran = CliRunner().invoke(main, list(args), catch_exceptions=False)
+    assert ran.exit_code == code, ran.output
+    return ran
+
+
+def said(*args: str) -> Any:
+    return json.loads(invoke(*args, "--json").stdout, parse_constant=pytest.fail)
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BELATED_STORE", raising=False)
+
+
+def test_new_makes_what_python_opens() -> None:
+    printed = said(
+        *("new", "lab", "--real", "x", "-1", "1", "--real-log", "lr", "1e-6", "1", "--integer", "n", "1", "8"),
+        *("--integer-log", "m", "1", "1000", "--choice", "c", 'a,1,false,"2",null', "--context-real", "t", "0", "40"),
+        *("--context-choice", "day", "mon,tue", "--goal", "minimize", "--floor", "9", "--ceiling", "-2"),
+        *("--limits", "-5", "20", "--silence", "floor", "--patience", "20", "--late", "ignore", "--repeats", "never"),
+        *("--initial", "7", "--seed", "5", "--algorithm", "default"),
+    )
+    assert printed["created"]
+    made = belated.Study.open(STORE, "lab").settings
+    again = belated.Study.create(
+        space={
+            "x": belated.Real(-1, 1),
+            "lr": belated.Real(1e-6, 1, log=True),
+            "n": belated.Integer(1, 8),
+            "m": belated.Integer(1, 1000, log=True),
+            "c": belated.Choice("a", 1, False, "2", None),
+        },
+        context={"t": belated.Real(0, 40), "day": belated.Choice("mon", "tue")},
+        goal="minimize",
+        floor=9,
+        ceiling=-2,
+        limits=(-5, 20),
+        silence="floor",
+        patience=20,
+        late="ignore",
+        repeats="never",
+        initial=7,
+        seed=5,
+    ).settings
+    assert made == again
+    assert printed["settings"] == made.spec()
+
+
+def test_new_from_toml_is_new_by_options_and_an_option_outweighs_the_file() -> None:
+    Path("space.toml").write_text(
+        'silence = "floor"\npatience = "14d"\nseed = 3\n[space]\nx = { real = [0, 1] }\n'
+        'lr = { real = [1e-6, 1], log = true }\nn = { integer = [1, 8] }\nc = { choice = ["a", 1] }\n'
+        "[context]\nt = { integer = [0, 5] }\n"
+    )
+    invoke("new", "one", "--space", "space.toml", "--silence", "unknown")
+    invoke(
+        *("new", "two", "--real", "x", "0", "1", "--real-log", "lr", "1e-6", "1", "--integer", "n", "1", "8"),
+        *("--choice", "c", "a,1", "--context-integer", "t", "0", "5", "--silence", "unknown", "--patience", "14d"),
+        *("--seed", "3"),
+    )
+    assert belated.Study.open(STORE, "one").settings == belated.Study.open(STORE, "two").settings
+
+
+def test_points_from_a_csv_and_from_toml() -> None:
+    Path("points.csv").write_text("a,b\n1,x\n2.5,y\n")
+    Path("points.toml").write_text('[[points]]\na = 1\nb = "x"\n[[points]]\na = 2.5\nb = "y"\n')
+    invoke("new", "one", "--points", "points.csv", "--silence", "unknown", "--seed", "0")
+    invoke("new", "two", "--space", "points.toml", "--silence", "unknown", "--seed", "0")
+    assert belated.Study.open(STORE, "one").settings == belated.Study.open(STORE, "two").settings
+    assert said("ask", "one", "--fix", "b=y")["params"] == {"a": 2.5, "b": "y"}
+
+
+def test_new_again_is_harmless_and_something_else_is_refused() -> None:
+    assert said("new", "lab", *NEW)["created"]
+    assert not said("new", "lab", *NEW)["created"]
+    assert "exists" in invoke("new", "lab", *NEW).stdout
+    assert (
+        "another goal: 'maximize' (got 'minimize')" in invoke("new", "lab", *NEW, "--goal", "minimize", code=2).stderr
+    )
+
+
+def test_ask_is_the_study_s_own_ask() -> None:
+    invoke("new", "lab", *NEW)
+    twin = belated.Study.create(
+        space={"x": belated.Real(0, 1), "act": belated.Choice("relu", "tanh")}, silence="unknown", seed=0
+    )
+    first = said("ask", "lab")
+    assert first["params"] == twin.ask().params
+    assert (first["number"], first["status"], first["knew_trials"]) == (1, "pending", 0)
+    batch = said("ask", "lab", "-n", "2")
+    assert [trial["params"] for trial in batch] == [trial.params for trial in twin.ask(n=2)]
+    assert said("ask", "lab", "--fix", "act=tanh")["params"]["act"] == "tanh"
+    words = invoke("ask").stdout  # the only study
+    assert words.startswith("Trial 5\n  x    0.")
+    assert "belated tell lab 5 VALUE" in words
+    assert invoke("ask", "-n", "2").stdout.splitlines()[0].split() == ["trial", "x", "act"]
+
+
+def test_the_same_key_asks_and_tells_once() -> None:
+    invoke("new", "lab", *NEW)
+    assert said("ask", "--key", "k") == said("ask", "--key", "k")
+    assert (
+        said("tell", "1", "0.5", "--key", "t")["status"] == said("tell", "1", "0.5", "--key", "t")["status"] == "heard"
+    )
+    assert said("add", "x=0.5", "act=relu", "--key", "a")["number"] == 2
+    assert said("add", "x=0.5", "act=relu", "--key", "a")["number"] == 2
+    assert "was used before" in invoke("ask", "-n", "2", "--key", "k", code=2).stderr
+
+
+def test_a_context_comes_with_every_ask() -> None:
+    invoke("new", "lab", *NEW, "--context-real", "t", "0", "40")
+    trial = said("ask", "--context", "t=20")
+    assert trial["context"] == {"t": 20.0}
+    assert "in the context\n    t  20" in invoke("ask", "--context", "t=20").stdout
+    invoke("tell", "1", "0.5")
+    assert said("best", "--context", "t=20")["number"] == 1
+    invoke("best", "--context", "t=21", code=2)
+    invoke("add", "x=0.1", "act=relu", "--context", "t=3", "--value", "0.9")
+    assert said("best")["number"] == 3
+
+
+def test_tell_and_its_receipts() -> None:
+    invoke("new", "lab", *NEW, "--floor", "0", "--patience", "2", "--late", "use")
+    invoke("ask", "-n", "4")
+    assert said("tell", "lab", "4", "-0.5", "--noise", "0.1")["note"] == "the outcome -0.5 is worse than the floor 0.0"
+    assert said("tell", "lab", "1", "0.25")["status"] == "late"
+    assert said("tell", "1", "0.25")["status"] == "duplicate"
+    assert "told before, with the same value; nothing changed" in invoke("tell", "1", "0.25").stdout
+    refused = invoke("tell", "1", "-0.75", code=2).stderr
+    assert "trial 1 was told before, with 0.25" in refused
+    assert 'belated amend lab 1 -0.75 --reason "..."' in refused
+    study = belated.Study.open(STORE, "lab")
+    assert [trial.outcome for trial in study.trials()] == [0.25, None, None, -0.5]
+    assert study.trial(4).noise == 0.1
+
+
+@pytest.mark.parametrize("written", ["seconds", "local", "zone"])
+def test_at_says_when_it_came(written: str) -> None:
+    invoke("new", "lab", *NEW, "--patience", "14d")
+    asked = said("ask")["asked_at"]
+    when = datetime.fromtimestamp(int(asked) + 86400).astimezone()
+    text = {
+        "seconds": str(when.timestamp()),
+        "local": when.replace(tzinfo=None).isoformat(),
+        "zone": when.isoformat(),
+    }[written]
+    assert said("tell", "1", "0.5", "--at", text)["delay"] == pytest.approx(86400, abs=1)
+    assert belated.Study.open(STORE, "lab").trial(1).told_at == when.timestamp()
+
+
+def test_fail_and_amend() -> None:
+    invoke("new", "lab", *NEW)
+    invoke("ask", "-n", "3")
+    assert said("fail", "lab", "1", "lost")["failure"] == "lost"
+    assert invoke("fail", "2", "infeasible").stdout == "Trial 2: infeasible\n"
+    invoke("tell", "1", "0.5")  # after lost an outcome is taken
+    assert "an outcome is taken only after lost" in invoke("tell", "2", "0.5", code=2).stderr
+    assert said("amend", "1", "-0.25", "--reason", "sign")["outcome"] == -0.25
+    assert "no outcome to amend" in invoke("amend", "3", "0.5", "--reason", "typo", code=2).stderr
+    assert said("amend", "lab", "--floor", "-1", "--limits", "-2", "2", "--reason", "new sensor") == {
+        "study": "lab",
+        "floor": -1.0,
+        "limits": [-2.0, 2.0],
+    }
+    assert "limits -2.0 to 2.0" in invoke("tell", "3", "3", code=2).stderr
+    assert "Missing option '--reason'" in invoke("amend", "1", "0.5", code=2).stderr
+
+
+def test_show_says_what_is_pending_heard_late_expired_failed_and_below_the_floor() -> None:
+    invoke("new", "lab", *NEW, "--floor", "0", "--patience", "4")
+    assert "No trials yet" in invoke("show").stdout
+    invoke("ask", "-n", "8")
+    invoke("tell", "1", "0.5")
+    invoke("tell", "6", "0.7")
+    invoke("tell", "7", "-0.1")
+    invoke("fail", "5", "withdrawn")
+    words = invoke("show").stdout.splitlines()
+    assert words[0] == "Study lab: maximize, floor 0, silence unknown, patience 4 rounds"
+    assert words[1] == "1 pending, 2 heard, 1 late, 3 expired, 1 failed; best is trial 6"
+    assert [line.split()[:2] for line in words[4:12]] == [
+        *(["1", "late"], ["2", "expired"], ["3", "expired"], ["4", "expired"], ["5", "withdrawn"]),
+        *(["6", "heard"], ["7", "heard"], ["8", "pending"]),
+    ]
+    assert "-0.1 !" in words[10]
+    assert words[12] == "! trial 7: the outcome -0.1 is worse than the floor 0.0"
+    printed = said("show")
+    assert printed["counts"] == {"pending": 1, "heard": 2, "late": 1, "expired": 3, "failed": 1}
+    assert (printed["best"], printed["closed"]) == (6, False)
+    assert [trial.get("age_rounds") for trial in printed["trials"]] == [None, 7, 6, 5, None, None, None, 1]
+
+
+def test_show_finds_what_a_vanished_worker_left() -> None:
+    invoke("new", "lab", *NEW)
+    old = datetime.fromtimestamp(time.time()) - timedelta(days=3, hours=2)
+    invoke("add", "x=0.5", "act=relu", "--at", old.isoformat())
+    invoke("add", "x=0.6", "act=relu", "--at", old.isoformat(), "--value", "0.1")
+    invoke("ask")
+    assert [trial["number"] for trial in said("show", "--pending")["trials"]] == [1, 3]
+    assert [trial["number"] for trial in said("show", "--pending", "--older-than", "2d")["trials"]] == [1]
+    assert "pending  3d 2h" in invoke("show", "--pending", "--older-than", "2d").stdout
+    assert said("show", "--pending", "--older-than", "4d")["trials"] == []
+
+
+def test_close_ends_asking_and_not_telling() -> None:
+    invoke("new", "lab", *NEW)
+    invoke("ask")
+    assert said("close") == {"study": "lab", "closed": True, "out": 1}
+    for args in (["ask"], ["add", "x=0.5", "act=relu"]):
+        assert "This study is closed" in invoke(*args, code=2).stderr
+    invoke("tell", "1", "0.5")
+    assert invoke("close").stdout == "Study lab is closed\n"
+    assert invoke("show").stdout.splitlines()[1].endswith("; closed")
+
+
+def test_check_reads_the_whole_record() -> None:
+    invoke("new", "lab", *NEW)
+    invoke("ask", "-n", "3")
+    invoke("tell", "2", "0.5")
+    report = said("check")
+    assert report["ok"]
+    assert (report["trials"], report["outcomes"]) == (3, 1)
+    assert invoke("check", "--all").stdout.rstrip().endswith(": ok")
+
+
+def test_a_study_is_named_where_there_are_several() -> None:
+    assert "there is no file" in invoke("ask", code=2).stderr
+    invoke("new", "one", *NEW)
+    invoke("new", "two", *NEW)
+    assert "name the study: there are one, two" in invoke("ask", code=2).stderr
+    assert "there is no study 'three'; there are one, two" in invoke("ask", "three", code=2).stderr
+    assert invoke("show").stdout.split() == [
+        *("study", "pending", "heard", "late", "expired", "failed", "one", "0", "0", "0", "0", "0"),
+        *("two", "0", "0", "0", "0", "0"),
+    ]
+    assert [study["study"] for study in said("show")["studies"]] == ["one", "two"]
+
+
+def test_the_store_is_an_option_or_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "--store sqlite:///a.db" in invoke("new", "lab", *NEW, "--store", "sqlite:///a.db").stdout
+    monkeypatch.setenv("BELATED_STORE", "sqlite:///a.db")
+    assert said("ask", "lab")["number"] == 1
+    invoke("ask", "lab", "--store", "sqlite:///b.db", code=2)
+    assert not Path("b.db").exists()
+    assert not Path("belated.db").exists()
+
+
+def test_nothing_is_drawn_in_rich_and_help_stays_light() -> None:
+    script = (
+        "import sys\nfrom belated.cli import main\n"
+        "main(['new', 'lab', '--real', 'x', '0', '1', '--silence', 'unknown'], standalone_mode=False)\n"
+        "main(['ask'], standalone_mode=False)\nmain(['show'], standalone_mode=False)\n"
+        "sys.stderr.write(' '.join({'rich', 'matplotlib', 'psycopg'} & set(sys.modules)))\n"
+    )
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -1,0 +1,316 @@
+"""What every ledger promises. A test class for one kind of ledger says how to get handles on one study's events."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from belated.errors import Taken
+from belated.events import Amended, Asked, Ended, Event, Failed, Refused, Told, event_of, plain_of
+from belated.ledger import Ledger
+
+Handles = Callable[[], Ledger]  # each call another handle on the same events
+
+
+def asked(number: int, **said: Any) -> Asked:
+    words: dict[str, Any] = {"params": {"x": 0.5}, "context": None, "knew": 0, "considered_at": 0.0, "asked_at": 0.0}
+    return Asked(**{**words, "number": number, **said})
+
+
+def told(number: int, value: float = 1.0, **said: Any) -> Told:
+    return Told(number=number, value=value, noise=said.pop("noise", None), at=0.0, **said)
+
+
+def failed(number: int, kind: Any = "lost") -> Failed:
+    return Failed(number=number, kind=kind, at=0.0)
+
+
+def refused(number: int, value: float = 2.0) -> Refused:
+    return Refused(number=number, value=value, noise=None, at=0.0)
+
+
+def amended(number: int, value: float = 3.0) -> Amended:
+    return Amended(number=number, reason="a typing error", at=0.0, value=value)
+
+
+def everything(ledger: Ledger) -> list[Event]:
+    return list(ledger.read())
+
+
+# Every event with every field, and values that a careless ledger would change.
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+MAYBE = st.none() | FLOATS
+TEXT = st.text(max_size=20)  # NUL, quotes, lone surrogates, other alphabets
+PLAIN = st.none() | st.booleans() | st.integers(-(10**30), 10**30) | FLOATS | TEXT
+PARAMS = st.dictionaries(TEXT, PLAIN, max_size=4)
+NESTED = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3))
+NUMBERS = st.integers(1, 10**12)
+KEYS = st.none() | st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=40)
+EVENTS: dict[str, st.SearchStrategy[Event]] = {
+    "asked": st.builds(
+        Asked,
+        number=NUMBERS,
+        params=PARAMS,
+        context=st.none() | PARAMS,
+        knew=st.integers(0, 10**12),
+        considered_at=FLOATS,
+        asked_at=FLOATS,
+        by_hand=st.booleans(),
+        told_at_once=st.booleans(),
+        fixed=st.none() | PARAMS,
+        note=TEXT,
+        fitted=st.none() | st.dictionaries(TEXT, NESTED, max_size=3),
+        key=KEYS,
+        part=st.integers(0, 1000),
+        parts=st.integers(1, 1001),
+        knew_trials=st.none() | st.integers(0, 10**12),
+        versions=st.none() | st.dictionaries(TEXT, TEXT, max_size=3),
+    ),
+    "told": st.builds(Told, number=NUMBERS, value=FLOATS, noise=MAYBE, at=FLOATS, key=KEYS),
+    "refused": st.builds(Refused, number=NUMBERS, value=FLOATS, noise=MAYBE, at=FLOATS),
+    "failed": st.builds(Failed, number=NUMBERS, kind=st.sampled_from(["lost", "infeasible", "withdrawn"]), at=FLOATS),
+    "amended": st.builds(
+        Amended,
+        number=st.none() | NUMBERS,
+        reason=TEXT,
+        at=FLOATS,
+        value=MAYBE,
+        noise=MAYBE,
+        floor=MAYBE,
+        limits=st.none() | st.tuples(FLOATS, FLOATS),
+    ),
+    "closed": st.builds(Ended, at=FLOATS),
+}
+
+ONCE: dict[str, tuple[list[Event], Event]] = {
+    "a number asked twice": ([asked(1)], asked(1, params={"x": 0.7})),
+    "a number told twice": ([asked(1), told(1)], told(1, 2.0)),
+    "a number told the same twice": ([asked(1), told(1)], told(1)),
+    "a number failed twice": ([asked(1), failed(1)], failed(1, "infeasible")),
+    "a key asked twice": ([asked(1, key="k")], asked(2, key="k")),
+    "a key and part twice": ([asked(1, key="k", parts=2), asked(2, key="k", part=1, parts=2)], asked(3, key="k", part=1)),
+    "a key told twice": ([asked(1), asked(2), told(1, key="k")], told(2, key="k")),
+    "a key for an ask and a tell": ([asked(1, key="k")], told(1, key="k")),
+}  # fmt: skip
+OFTEN: dict[str, list[Event]] = {
+    "refusals": [asked(1), told(1), refused(1), refused(1), refused(1)],
+    "amendments": [asked(1), told(1), amended(1), amended(1)],
+    "a tell after a failure": [asked(1), failed(1), told(1)],
+    "a failure after a tell": [asked(1), told(1), failed(1)],
+    "parts of one key": [asked(1, key="k", parts=3), asked(2, key="k", part=1), asked(3, key="k", part=2)],
+    "no key": [asked(1), asked(2), told(1), told(2)],
+    "closing": [Ended(at=0.0), Ended(at=1.0)],
+}
+
+
+class LedgerContract:
+    """Subclasses give the fixture `handles`, on the events of a new study."""
+
+    @pytest.fixture
+    def handles(self) -> Iterator[Handles]:
+        raise NotImplementedError
+
+    # Order --------------------------------------------------------------------------------------------------------
+
+    def test_positions_count_from_one_in_the_order_of_writing(self, handles: Handles) -> None:
+        ledger = handles()
+        assert everything(ledger) == []
+        assert ledger.append([asked(1)]) == 1
+        assert ledger.append([asked(2), told(2), asked(3)]) == 4
+        assert ledger.append([refused(2)]) == 5
+        whole = [asked(1), asked(2), told(2), asked(3), refused(2)]
+        assert everything(ledger) == whole
+        for after in range(7):
+            assert list(ledger.read(after)) == whole[after:]
+
+    def test_two_handles_see_each_other_at_once(self, handles: Handles) -> None:
+        one, two = handles(), handles()
+        assert one.append([asked(1)]) == 1
+        assert everything(two) == [asked(1)]
+        assert two.append([told(1)]) == 2
+        assert list(one.read(1)) == [told(1)]
+        assert one.append([asked(2)]) == 3
+        assert everything(handles()) == everything(two) == [asked(1), told(1), asked(2)]
+
+    def test_what_was_read_stays_as_it_was(self, handles: Handles) -> None:
+        one, two = handles(), handles()
+        one.append([asked(1), asked(2)])
+        reading = two.read()
+        first = next(reading)
+        one.append([told(1)])
+        assert [first, *reading][:2] == [asked(1), asked(2)]
+
+    def test_closing_a_handle_loses_nothing(self, handles: Handles) -> None:
+        one, two = handles(), handles()
+        one.append([asked(1)])
+        one.close()
+        two.append([told(1)])
+        one.close()
+        assert everything(one) == [asked(1), told(1)]  # a closed handle opens again when it is used
+        assert one.append([asked(2)]) == 3
+
+    # All or nothing -----------------------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("case", ONCE)
+    def test_once_only(self, handles: Handles, case: str) -> None:
+        before, twice = ONCE[case]
+        one, two = handles(), handles()
+        one.append(before)
+        for ledger in (one, two, handles()):
+            with pytest.raises(Taken):
+                ledger.append([twice])
+        assert everything(one) == everything(two) == before
+        assert two.append([Ended(at=0.0)]) == len(before) + 1  # no position was used up
+
+    @pytest.mark.parametrize("case", ONCE)
+    def test_once_only_in_one_append(self, handles: Handles, case: str) -> None:
+        before, twice = ONCE[case]
+        ledger = handles()
+        with pytest.raises(Taken):
+            ledger.append([*before, twice])
+        assert everything(ledger) == []
+        assert ledger.append(before) == len(before)
+
+    @pytest.mark.parametrize("case", OFTEN)
+    def test_as_often_as_it_happens(self, handles: Handles, case: str) -> None:
+        ledger = handles()
+        for position, event in enumerate(OFTEN[case], start=1):
+            assert ledger.append([event]) == position
+        assert everything(handles()) == OFTEN[case]
+
+    def test_several_events_are_written_together_or_not_at_all(self, handles: Handles) -> None:
+        ledger = handles()
+        ledger.append([asked(1), told(1)])
+        for bad in ([asked(2), asked(3), told(1)], [told(1), asked(2)], [asked(2), asked(3), asked(2)]):
+            with pytest.raises(Taken):
+                ledger.append(bad)
+            assert everything(handles()) == [asked(1), told(1)]
+        assert ledger.append([asked(2), asked(3)]) == 4
+
+    @pytest.mark.parametrize("bad", [float("nan"), float("inf"), object()], ids=["nan", "inf", "object"])
+    def test_what_json_cannot_say_is_not_written(self, handles: Handles, bad: Any) -> None:
+        ledger = handles()
+        if type(ledger).__name__ == "MemoryLedger":
+            return  # keeps the values themselves
+        with pytest.raises((ValueError, TypeError)):
+            ledger.append([asked(1), asked(2, params={"x": bad})])
+        assert everything(ledger) == []
+        assert ledger.append([asked(1)]) == 1
+
+    # Values -------------------------------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("kind", EVENTS)
+    @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+    @given(choice=st.data())
+    def test_every_event_is_read_back_exactly(self, handles: Handles, kind: str, choice: st.DataObject) -> None:
+        event = choice.draw(EVENTS[kind])
+        again = event_of(json.loads(json.dumps(plain_of(event), allow_nan=False)))
+        assert repr(again) == repr(event)  # -0.0 is not 0.0, True is not 1, a tuple is not a list
+        ledger = handles()
+        try:
+            position = ledger.append([event])
+        except Taken:  # drawn twice
+            return
+        assert repr(list(handles().read(position - 1))) == repr([event])
+
+    # Several at once ----------------------------------------------------------------------------------------------
+
+    def test_asking_excludes_another_ask_and_nothing_else(self, handles: Handles) -> None:
+        one, two, three = handles(), handles(), handles()
+        inside, done = threading.Event(), threading.Event()
+
+        def ask() -> None:
+            with two.asking():
+                inside.set()
+            done.set()
+
+        with ThreadPoolExecutor(2) as pool:
+            with one.asking():
+                waiting = pool.submit(ask)
+                assert not inside.wait(0.3)
+                # a tell, by others and by the one who is asking
+                assert pool.submit(three.append, [asked(1), told(1)]).result(timeout=10) == 2
+                assert one.append([asked(2)]) == 3
+                assert pool.submit(everything, three).result(timeout=10) == [asked(1), told(1), asked(2)]
+                assert not inside.is_set()
+            waiting.result(timeout=10)
+        assert done.is_set()
+
+    def test_an_ask_that_raises_lets_the_next_one_in(self, handles: Handles) -> None:
+        one, two = handles(), handles()
+        with pytest.raises(ZeroDivisionError), one.asking():
+            _ = 1 / 0
+        for ledger in (two, one):
+            with ThreadPoolExecutor(1) as pool, ledger.asking():
+                pool.submit(lambda: None).result()
+
+    def test_many_writers_one_order(self, handles: Handles) -> None:
+        writers, each = 8, 12
+        ledgers = [handles() for _ in range(writers)]
+        start = threading.Barrier(writers)
+
+        def write(i: int) -> list[int]:
+            start.wait()
+            own = range(i * each + 1, (i + 1) * each + 1)
+            return [ledgers[i].append([asked(s), told(s)]) for s in own]
+
+        with ThreadPoolExecutor(writers) as pool:
+            positions = list(pool.map(write, range(writers)))
+        assert sorted(p for own in positions for p in own) == list(range(2, 2 * writers * each + 1, 2))
+        events = everything(handles())
+        for i, own in enumerate(positions):
+            assert own == sorted(own)
+            for s, position in zip(range(i * each + 1, (i + 1) * each + 1), own, strict=True):
+                assert events[position - 2 : position] == [asked(s), told(s)]
+
+    def test_of_many_who_ask_the_same_number_one_gets_it(self, handles: Handles) -> None:
+        writers = 8
+        ledgers = [handles() for _ in range(writers)]
+        start = threading.Barrier(writers)
+
+        def write(i: int) -> int:
+            won = 0
+            start.wait()
+            for s in range(1, 11):
+                try:
+                    ledgers[i].append([asked(s, note=str(i))])
+                    won += 1
+                except Taken:
+                    pass
+            return won
+
+        with ThreadPoolExecutor(writers) as pool:
+            assert sum(pool.map(write, range(writers))) == 10
+        assert sorted(event.number for event in everything(handles()) if isinstance(event, Asked)) == list(range(1, 11))
+
+    def test_reading_while_writing_sees_a_prefix_without_halves(self, handles: Handles) -> None:
+        writer, reader, rounds = handles(), handles(), 60
+        stop = threading.Event()
+
+        def write() -> None:
+            try:
+                for s in range(1, rounds + 1):
+                    writer.append([asked(s), told(s)])
+            finally:
+                stop.set()
+
+        expected = [event for s in range(1, rounds + 1) for event in (asked(s), told(s))]
+        with ThreadPoolExecutor(1) as pool:
+            writing = pool.submit(write)
+            seen = 0
+            while not stop.is_set():
+                events = everything(reader)
+                assert len(events) >= seen
+                assert len(events) % 2 == 0
+                assert events == expected[: len(events)]
+                assert list(reader.read(seen))[: len(events) - seen] == events[seen:]
+                seen = len(events)
+            writing.result()
+        assert everything(reader) == expected
