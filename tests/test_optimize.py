@@ -11,7 +11,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -366,13 +366,18 @@ def test_nothing_is_asked_for_workers_that_are_all_stuck(create: Callable[..., b
         assert go.wait(SOON)
         return hill(params)
 
+    def release() -> None:
+        asked.append(study.rounds)
+        go.set()
+
+    asked: list[int] = []
     with ThreadPoolExecutor(2) as executor:
-        timer = threading.Timer(1.0, go.set)
+        timer = threading.Timer(1.0, release)
         timer.start()
-        study.optimize(f, rounds=50, workers=2, executor=executor)
+        study.optimize(f, rounds=12, workers=2, executor=executor)
         timer.join()
-    assert study.rounds == 50
-    assert sum(trial.outcome is not None for trial in study.trials()) >= 48  # all but two at the end were evaluated
+    assert asked == [4]  # two that hang, two that wait for a thread; twenty patiences have passed
+    assert study.rounds == 12
 
 
 # Executors that are handed in -----------------------------------------------------------------------------------------
@@ -398,6 +403,29 @@ def test_an_executor_that_cannot_take_f(create: Callable[..., belated.Study]) ->
     with pool as executor, pytest.raises(NoWorkers, match="could not evaluate f"):
         study.optimize(lambda params: 0.0, rounds=3, workers=1, executor=executor)
     assert [trial.status for trial in study.trials()] == ["pending"]
+
+
+class HalfBroken(Executor):
+    """Breaks with the second call, which it still answers."""
+
+    def __init__(self) -> None:
+        self.first: Future[Any] | None = None
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        if self.first is None:
+            self.first = future
+        else:
+            future.set_result(fn(*args, **kwargs))
+            self.first.set_exception(BrokenExecutor("gone"))
+        return future
+
+
+def test_what_came_is_told_before_a_broken_executor_is_the_end(create: Callable[..., belated.Study]) -> None:
+    study = create()
+    with pytest.raises(NoWorkers, match="BrokenExecutor: gone"):
+        study.optimize(hill, rounds=5, workers=2, executor=HalfBroken())
+    assert [trial.status for trial in study.trials()] == ["pending", "heard"]
 
 
 # Refusals -------------------------------------------------------------------------------------------------------------
@@ -510,6 +538,50 @@ def test_ctrl_c_loses_nothing(tmp_path: Path) -> None:
     trials = script.study().trials()
     assert [trial.status for trial in trials] == ["heard"] * 9
     assert script.calls()[before : before + 3] == [trial.params["x"] for trial in trials[3:6]]
+
+
+def test_ctrl_c_in_the_middle_of_an_ask_waits_for_its_end(
+    create: Callable[..., belated.Study], threads: Executor
+) -> None:
+    evaluated = threading.Event()
+
+    def f(params: Params) -> float:
+        evaluated.set()
+        return hill(params)
+
+    def clock() -> float:
+        if study.rounds == 1 and not pressed:
+            pressed.append(True)
+            assert evaluated.wait(SOON)
+            time.sleep(0.1)  # the outcome of trial 1 has come, and is not told yet
+            signal.raise_signal(signal.SIGINT)
+        return time.time()
+
+    pressed: list[bool] = []
+    study = create(clock=time.time)
+    study.clock = clock
+    with pytest.raises(KeyboardInterrupt):
+        study.optimize(f, rounds=5, workers=4, executor=threads)
+    assert [trial.status for trial in study.trials()] == ["heard", "pending"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert study.optimize(f, rounds=5, executor=threads) == Run(resumed=1, asked=3, told=4)
+
+
+def test_workers_leave_ctrl_c_to_their_parent(tmp_path: Path) -> None:
+    script = Script(tmp_path)
+    running = script.start("dict(rounds=40, workers=3)")
+    while running.poll() is None:  # from the first moment of their lives
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                pid, parent = int(path.parent.name), int(path.read_text().rpartition(")")[2].split()[1])
+                if parent == running.pid:
+                    os.kill(pid, signal.SIGINT)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        time.sleep(0.002)
+    out, err = running.communicate()
+    assert not err
+    assert "40 told" in out
 
 
 def test_ctrl_c_while_workers_start(tmp_path: Path) -> None:

@@ -238,14 +238,15 @@ class _Going:
     # Telling ----------------------------------------------------------------------------------------------------------
 
     def _hear(self, done: Sequence[Future[Answer]]) -> None:
-        calls = [self.calls.pop(future) for future in sorted(done, key=_came, reverse=True)]  # outcomes first
-        for call in calls:
+        for future in sorted(done, key=_came, reverse=True):  # outcomes first: a failure may be the end
+            reason = "" if _came(future) else self.team.explain(future, worked=self.answered)
+            call = self.calls.pop(future)
             self.returned += not call.outlasted
-            if _came(call.future):
-                self.answered = True
-                self._tell(call.trial, call.future.result())
+            if reason:
+                self._again(call.trial, reason)
             else:
-                self._again(call.trial, self.team.explain(call.future, worked=self.answered))
+                self.answered = True
+                self._tell(call.trial, future.result())
 
     def _again(self, trial: Trial, reason: str) -> None:
         """A worker failed, not f: evaluate the trial again, once."""

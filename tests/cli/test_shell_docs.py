@@ -45,7 +45,7 @@ class Shell:
         (programs / "belated").chmod(0o755)
 
     def run(self, command: str) -> int:
-        words = shlex.split(command, comments=True)
+        words = shlex.split(command.replace("\\\n", " "), comments=True)
         if words[0] == "export":
             self.environment.update([words[1].split("=", 1)])
             return 0

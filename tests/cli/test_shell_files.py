@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import belated
@@ -229,6 +229,10 @@ SCALARS = st.one_of(
 
 
 @given(st.lists(SCALARS, min_size=2, max_size=6, unique_by=lambda v: (str(type(v)), v)))
+@example(["1", 1])
+@example(["null", None, "a"])
+@example(['"1"', "1", 1])
+@example(["2.0", 2])
 def test_every_option_is_written_so_that_it_is_read_back(options: list[Any]) -> None:
     if len(set(options)) < len(options):  # 1 beside True, 0 beside False: no Choice
         return

@@ -1,9 +1,10 @@
-"""A TCP proxy on loopback that cuts a connection at a word: before the server hears it, or after it has answered."""
+"""A TCP proxy on loopback that cuts a connection at a word: unheard, answered in vain, or heard late."""
 
 from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ class Proxy:
     word: bytes = b""  # what to cut at; empty: nothing
     times: int = 0  # how often, still
     heard: bool = True  # whether the server gets the word
+    late: float = 0.0  # seconds after the client was cut off that it gets it
     cut: int = 0  # how often it was cut so far
     threads: list[threading.Thread] = field(default_factory=list)
 
@@ -25,9 +27,9 @@ class Proxy:
     def port(self) -> int:
         return int(self.listener.getsockname()[1])
 
-    def swallow(self, word: bytes, times: int = 1, *, heard: bool = True) -> None:
+    def swallow(self, word: bytes, times: int = 1, *, heard: bool = True, late: float = 0.0) -> None:
         """Cut the next connections that say this word; when it is heard, only its answer is lost."""
-        self.word, self.times, self.heard, self.cut = word, times, heard, 0
+        self.word, self.times, self.heard, self.late, self.cut = word, times, heard, late, 0
 
     def accept(self) -> None:
         with suppress(OSError):  # closed at the end
@@ -50,6 +52,9 @@ class Proxy:
                     doomed.set()
                     if not self.heard:
                         break
+                    if self.late:
+                        hang_up(client)
+                        time.sleep(self.late)
                 server.sendall(said)
         hang_up(client, server) if not (doomed.is_set() and self.heard) else None
 

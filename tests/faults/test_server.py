@@ -175,6 +175,19 @@ def test_lost_commits_without_a_key(url: str, proxy: Proxy) -> None:
     assert (report.events, report.trials, report.outcomes) == (8, 4, 4)
 
 
+@pytest.mark.parametrize("key", ["mine", None])
+def test_a_commit_that_is_still_on_its_way(url: str, proxy: Proxy, key: str | None) -> None:
+    """The connection is gone, and the old COMMIT arrives after the retry began: still one trial and one outcome."""
+    fill(url)
+    study = Study.open(through(proxy, url), NAME)
+    proxy.swallow(b"COMMIT", late=0.7)
+    assert study.ask(key=key).number == 13
+    assert proxy.cut == 1
+    proxy.swallow(b"COMMIT", late=0.7)
+    assert study.tell(13, 0.5).status == "heard"
+    assert (sound(url).trials, sound(url).outcomes) == (13, 10)
+
+
 def test_a_commit_that_is_never_answered(url: str, proxy: Proxy) -> None:
     """After some attempts it says so; what happened, happened once, and the key finds it."""
     fill(url)

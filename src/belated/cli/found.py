@@ -67,8 +67,12 @@ def taken(words: Sequence[str], count: int, usage: str) -> tuple[str | None, Seq
         return None, words
     if len(words) == count + 1:
         return words[0], words[1:]
-    what = "nothing" if not words else " ".join(words)
-    raise InvalidInput(f"the arguments must be {usage} (got {what if len(what) <= 80 else what[:77] + '...'})")
+    raise misused(words, usage)
+
+
+def misused(words: Sequence[str], usage: str) -> InvalidInput:
+    said = " ".join(" ".join(words).split()) or "nothing"
+    return InvalidInput(f"the arguments must be {usage} (got {said if len(said) <= 80 else said[:77] + '...'})")
 
 
 def name_of(url: str, name: str | None) -> str:

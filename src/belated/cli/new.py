@@ -9,7 +9,7 @@ import click
 
 from belated import Study, studies
 from belated.cli.cells import decimal, integer
-from belated.cli.found import as_json, following, say, verb
+from belated.cli.found import as_json, following, misused, say, verb
 from belated.cli.spaces import SETTINGS, either, from_csv, from_options, from_toml, parameter_options
 from belated.errors import InvalidInput, Unreachable, Unreadable
 from belated.learner.algorithms import PAPER
@@ -57,7 +57,7 @@ def new(words: tuple[str, ...], url: str, in_json: bool, file: Path | None, poin
     A finite set of queries is --points queries.csv, or [[points]] tables in the file.
     """
     if len(words) != 1:
-        raise InvalidInput(f"the arguments must be NAME (got {' '.join(words) or 'nothing'})")
+        raise misused(words, "NAME")
     declared = {} if file is None else from_toml(file)
     space = either(
         "space",

@@ -34,6 +34,16 @@ except ModuleNotFoundError:
 Result = TypeVar("Result")
 
 SCHEMA_LOCK = 0x62656C61  # "bela": held while the tables are made
+WRITTEN = "SELECT max(position) FROM belated_events WHERE study = %s AND token = %s"
+# One statement is one transaction and one round trip; the study's row stays locked until it commits.
+APPEND = """
+WITH moved AS (UPDATE belated_studies SET position = position + %s WHERE id = %s RETURNING id, position)
+INSERT INTO belated_events (study, position, kind, number, key, part, token, body)
+SELECT moved.id, moved.position - %s + new.place, new.kind, new.number, new.key, new.part, %s, new.body
+FROM moved, unnest(%s::text[], %s::bigint[], %s::text[], %s::integer[], %s::text[])
+    WITH ORDINALITY AS new (kind, number, key, part, body, place)
+RETURNING position
+"""
 ATTEMPTS = 5  # to reach a server that went away, with growing pauses
 
 
@@ -162,29 +172,25 @@ class PostgresLedger:
     study: int
 
     def append(self, events: Sequence[Event]) -> int:
-        token = secrets.token_hex(16)
-        written = "SELECT max(position) FROM belated_events WHERE study = %s AND token = %s"
-        advance = "UPDATE belated_studies SET position = position + %s WHERE id = %s RETURNING position"
-        insert = "INSERT INTO belated_events VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+        token, bodies = secrets.token_hex(16), [plain_of(event) for event in events]
+        columns = (
+            [body["event"] for body in bodies],
+            [body.get("number") for body in bodies],
+            [body.get("key") for body in bodies],
+            [body.get("part", 0) for body in bodies],
+            [json.dumps(body, allow_nan=False) for body in bodies],
+        )
         tries = 0
 
         def work(connection: psycopg.Connection[Any]) -> int:
             nonlocal tries
             tries += 1
             if tries > 1:  # the last try may have happened though its answer was lost
-                row = connection.execute(written, (self.study, token)).fetchone()
+                row = connection.execute(WRITTEN, (self.study, token)).fetchone()
                 if row is not None and row[0] is not None:
                     return int(row[0])
-            with connection.transaction(), connection.cursor() as cursor:
-                last = cursor.execute(advance, (len(events), self.study)).fetchone()
-                position = int(last[0]) if last else 0
-                rows = []
-                for at, event in enumerate(events, start=position - len(events) + 1):
-                    body = plain_of(event)
-                    where = (body["event"], body.get("number"), body.get("key"), body.get("part", 0))
-                    rows.append((self.study, at, *where, token, json.dumps(body, allow_nan=False)))
-                cursor.executemany(insert, rows)
-            return position
+            rows = connection.execute(APPEND, (len(events), self.study, len(events), token, *columns)).fetchall()
+            return max(int(position) for (position,) in rows)
 
         try:
             return self.store.retrying(work)
