@@ -540,26 +540,27 @@ def test_ctrl_c_loses_nothing(tmp_path: Path) -> None:
     assert script.calls()[before : before + 3] == [trial.params["x"] for trial in trials[3:6]]
 
 
-def test_ctrl_c_in_the_middle_of_an_ask_waits_for_its_end(
-    create: Callable[..., belated.Study], threads: Executor
-) -> None:
+class Pressed(belated.Study):
+    """Ctrl-C comes as the second ask begins, when the outcome of trial 1 has come and is not told yet."""
+
     evaluated = threading.Event()
 
+    def ask(self, **said: Any) -> Any:
+        if self.rounds == 1:
+            assert self.evaluated.wait(SOON)
+            time.sleep(0.5)
+            signal.raise_signal(signal.SIGINT)
+        return super().ask(**said)
+
+
+def test_ctrl_c_in_the_middle_of_an_ask_waits_for_its_end(threads: Executor) -> None:
+    study = Pressed.create(space=SPACE, silence="unknown", seed=0)
+
     def f(params: Params) -> float:
-        evaluated.set()
+        study.evaluated.set()
+        time.sleep(0.1)
         return hill(params)
 
-    def clock() -> float:
-        if study.rounds == 1 and not pressed:
-            pressed.append(True)
-            assert evaluated.wait(SOON)
-            time.sleep(0.1)  # the outcome of trial 1 has come, and is not told yet
-            signal.raise_signal(signal.SIGINT)
-        return time.time()
-
-    pressed: list[bool] = []
-    study = create(clock=time.time)
-    study.clock = clock
     with pytest.raises(KeyboardInterrupt):
         study.optimize(f, rounds=5, workers=4, executor=threads)
     assert [trial.status for trial in study.trials()] == ["heard", "pending"]

@@ -22,6 +22,7 @@ from belated.errors import AlreadyExists, BelatedError, Closed, UnknownStudy, Un
 from belated.events import Amended, Asked, Ended, Refused, Told
 from belated.ledger import masked, store
 from belated.ledger.memory import MemoryLedger
+from tests.contracts.ledger import asked, told
 from tests.places import GRID, KINDS, Clock, Place, events
 
 LINE = {"x": Real(0, 1)}
@@ -572,7 +573,8 @@ def test_what_was_written_first_counts_when_calls_cross() -> None:
     assert "was told before, with 0.5" in said(AlreadyTold, lambda: one.tell(s, 0.7))
     s = crossing(lambda: two.fail(6, "withdrawn"))
     assert "ended as withdrawn" in said(belated.AlreadyEnded, lambda: one.fail(s, "lost"))
-    ledger.first = lambda: two.add({"x": 0.5}, 1.0)  # takes the number that one has chosen a query for
+    # someone who did not hold the lock takes the number that one has chosen a query for
+    ledger.first = lambda: ledger.append([asked(7, by_hand=True), told(7)])
     assert one.ask().number == 8
     assert one.replay(8).same
     assert [t.status for t in two.trials()] == [

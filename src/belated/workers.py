@@ -125,10 +125,11 @@ class Processes:
         return worker.last
 
     def explain(self, future: Future[Answer], *, worked: bool) -> str:
-        worker = next(worker for worker in self.workers if worker.last is future)
-        self._check(worker)
-        self.workers.remove(worker)
-        worker.pool.shutdown(wait=False)
+        worker = next((worker for worker in self.workers if worker.last is future), None)
+        if worker is not None:  # otherwise it seemed idle, was given more to do, and is ended when that fails
+            self._check(worker)
+            self.workers.remove(worker)
+            worker.pool.shutdown(wait=False)
         return "its worker process died (killed, or out of memory)"
 
     def end(self) -> None:

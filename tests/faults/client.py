@@ -151,6 +151,9 @@ def main(url: str, verb: str, *words: str) -> None:
 def serve() -> int:
     """Fork a client for every line of the input; in the client, return its exit status."""
     global out
+    warm = belated.Study.create(space=SPACE, silence="floor", floor=0.0, patience=6, initial=2)
+    for _ in range(12):  # what is imported when it is first used, is now
+        warm.tell(warm.ask(), 0.5)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})  # it waits until it is waited for
     for line in sys.stdin:
         url, verb, words, path = json.loads(line)

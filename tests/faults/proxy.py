@@ -10,26 +10,27 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 
+@dataclass(frozen=True)
+class Cut:
+    """A connection is cut off when its client says this word."""
+
+    word: bytes
+    heard: bool = True  # the server gets the word: only its answer is lost
+    late: float = 0.0  # and gets it this many seconds after the client was cut off
+
+
 @dataclass
 class Proxy:
     """Between clients and one port on loopback."""
 
     server: int  # its port
     listener: socket.socket
-    word: bytes = b""  # what to cut at; empty: nothing
-    times: int = 0  # how often, still
-    heard: bool = True  # whether the server gets the word
-    late: float = 0.0  # seconds after the client was cut off that it gets it
-    cut: int = 0  # how often it was cut so far
+    cuts: list[Cut] = field(default_factory=list)  # still to come, in order
     threads: list[threading.Thread] = field(default_factory=list)
 
     @property
     def port(self) -> int:
         return int(self.listener.getsockname()[1])
-
-    def swallow(self, word: bytes, times: int = 1, *, heard: bool = True, late: float = 0.0) -> None:
-        """Cut the next connections that say this word; when it is heard, only its answer is lost."""
-        self.word, self.times, self.heard, self.late, self.cut = word, times, heard, late, 0
 
     def accept(self) -> None:
         with suppress(OSError):  # closed at the end
@@ -47,16 +48,17 @@ class Proxy:
     def _forth(self, client: socket.socket, server: socket.socket, doomed: threading.Event) -> None:
         with suppress(OSError):
             while said := client.recv(65536):
-                if self.times > 0 and self.word in said:
-                    self.times, self.cut = self.times - 1, self.cut + 1
-                    doomed.set()
-                    if not self.heard:
+                if self.cuts and self.cuts[0].word in said:
+                    cut = self.cuts.pop(0)
+                    if not cut.heard:
                         break
-                    if self.late:
+                    doomed.set()
+                    if cut.late:
                         hang_up(client)
-                        time.sleep(self.late)
+                        time.sleep(cut.late)
                 server.sendall(said)
-        hang_up(client, server) if not (doomed.is_set() and self.heard) else None
+        if not doomed.is_set():
+            hang_up(client, server)
 
     def _back(self, client: socket.socket, server: socket.socket, doomed: threading.Event) -> None:
         with suppress(OSError):

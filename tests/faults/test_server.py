@@ -19,8 +19,8 @@ from belated import Study, Trial
 from belated.check import acknowledged
 from belated.errors import Unreachable
 from tests.faults.client import NAME, VERBS, create, fill
-from tests.faults.proxy import Proxy, proxying
-from tests.faults.world import CLIENT, ENV, running, sound
+from tests.faults.proxy import Cut, Proxy, proxying
+from tests.faults.world import CLIENT, ENV, client, running, sound
 from tests.postgres import USER, Server, serving
 
 
@@ -142,35 +142,57 @@ def test_dropped_in_mid_ask(server: Server, url: str) -> None:
     assert sound(url).trials == 14
 
 
-# The answer to COMMIT is lost
+# The client is killed at every message that it sends
+
+
+@pytest.mark.parametrize("verb", ["batch", "add", pytest.param("ask", marks=pytest.mark.long)])
+def test_killed_at_every_message(url: str, verb: str) -> None:
+    """All of it or nothing, whatever was sent; the retry finds out which."""
+    fill(url)
+    for when in range(1, 100):
+        before = sound(url)
+        answer = client(url, verb, inject=f"sendto:signal=SIGKILL:when={when}")
+        left = sound(url)
+        assert left.events in (before.events, before.events + EVENTS[verb])
+        if left.events > before.events:  # it happened: from here on it is found by its key
+            break
+        assert not answer.acknowledged
+    assert client(url, verb).acknowledged
+    assert sound(url).events == left.events
+    assert when > 2
+
+
+# The answer to a write is lost
 
 EVENTS = {"ask": 1, "batch": 3, "tell": 1, "add": 2, "fail": 1}
+WORDS = {"ask": b"asked", "batch": b"asked", "tell": b"told", "add": b"asked", "fail": b"failed"}
 
 
 @pytest.mark.parametrize("heard", [True, False], ids=["committed", "never-arrived"])
 @pytest.mark.parametrize("verb", EVENTS)
-def test_a_lost_commit(url: str, proxy: Proxy, verb: str, heard: bool) -> None:
+def test_a_lost_answer(url: str, proxy: Proxy, verb: str, heard: bool) -> None:
     """The retry finds its own write, or writes it: one of it either way."""
     fill(url)
     before = sound(url)
     study = Study.open(through(proxy, url), NAME)
-    proxy.swallow(b"COMMIT", heard=heard)
+    proxy.cuts = [Cut(WORDS[verb], heard), Cut(b"COMMIT", heard)]  # the first try, and the second
     answer = VERBS[verb](study)
-    assert proxy.cut == 1
+    assert not proxy.cuts
     assert sound(url).events == before.events + EVENTS[verb]
     assert VERBS[verb](Study.open(url, NAME)) == answer
     assert sound(url).events == before.events + EVENTS[verb]
 
 
-def test_lost_commits_without_a_key(url: str, proxy: Proxy) -> None:
+def test_lost_answers_without_a_key(url: str, proxy: Proxy) -> None:
     """Also a client that gives no key gets one trial per ask, and its tells are no duplicates."""
     study = create(through(proxy, url))
     for number in range(1, 5):
-        proxy.swallow(b"COMMIT", times=number % 3)
+        proxy.cuts = [Cut(b"asked"), Cut(b"COMMIT")][: number % 3]
         trial = study.ask()
         assert trial.number == number
-        proxy.swallow(b"COMMIT", times=number % 2)
+        proxy.cuts = [Cut(b"told"), Cut(b"COMMIT")][: number % 2]
         assert study.tell(trial, 0.5).status == "heard"
+        assert not proxy.cuts
     report = sound(url)
     assert (report.events, report.trials, report.outcomes) == (8, 4, 4)
 
@@ -180,10 +202,10 @@ def test_a_commit_that_is_still_on_its_way(url: str, proxy: Proxy, key: str | No
     """The connection is gone, and the old COMMIT arrives after the retry began: still one trial and one outcome."""
     fill(url)
     study = Study.open(through(proxy, url), NAME)
-    proxy.swallow(b"COMMIT", late=0.7)
+    proxy.cuts = [Cut(b"asked", heard=False), Cut(b"COMMIT", late=0.7)]
     assert study.ask(key=key).number == 13
-    assert proxy.cut == 1
-    proxy.swallow(b"COMMIT", late=0.7)
+    assert not proxy.cuts
+    proxy.cuts = [Cut(b"told", late=0.7), Cut(b"COMMIT", late=0.7)]
     assert study.tell(13, 0.5).status == "heard"
     assert (sound(url).trials, sound(url).outcomes) == (13, 10)
 
@@ -192,10 +214,10 @@ def test_a_commit_that_is_never_answered(url: str, proxy: Proxy) -> None:
     """After some attempts it says so; what happened, happened once, and the key finds it."""
     fill(url)
     study = Study.open(through(proxy, url), NAME)
-    proxy.swallow(b"belated_events", times=10**6)
+    proxy.cuts = [Cut(b"belated_events")] * 1000
     with pytest.raises(Unreachable, match="cannot be reached"):
         study.ask(key="the-ask")
-    proxy.swallow(b"", times=0)
+    proxy.cuts = []
     assert study.ask(key="the-ask").number == 13
     assert sound(url).trials == 13
 
@@ -203,8 +225,8 @@ def test_a_commit_that_is_never_answered(url: str, proxy: Proxy) -> None:
 @pytest.mark.parametrize("word", [b"INSERT INTO belated_studies", b"CREATE TABLE belated_events", b"COMMIT"])
 @pytest.mark.parametrize("heard", [True, False], ids=["done", "never-arrived"])
 def test_cut_off_while_a_study_is_created(url: str, proxy: Proxy, word: bytes, heard: bool) -> None:
-    proxy.swallow(word, heard=heard)
+    proxy.cuts = [Cut(word, heard)]
     study = create(through(proxy, url))
-    assert proxy.cut == 1
+    assert not proxy.cuts
     assert study.ask().number == 1
     assert sound(url).studies == 1

@@ -23,9 +23,9 @@ SPEC = {"space": {"x": [0.1, -0.0, 1e300, 5e-324]}, "name": "ß\u0000\ud800", "n
 
 class TestMemory(LedgerContract):
     @pytest.fixture
-    def handles(self) -> Iterator[Handles]:
+    def handles(self) -> Handles:
         ledger = MemoryLedger()
-        yield lambda: ledger
+        return lambda: ledger
 
     def test_events_given_to_begin_with_count_as_written(self) -> None:
         ledger = MemoryLedger([asked(1), told(1)])
@@ -58,12 +58,14 @@ class TestSQLite(LedgerContract):
             one.close()
 
 
-class TestPostgres(LedgerContract):
-    @pytest.fixture(scope="class")
-    def database(self, postgres: Server) -> Iterator[str]:
-        with postgres.database() as url:
-            yield url
+@pytest.fixture(scope="module")
+def database(postgres: Server) -> Iterator[str]:
+    """One database for the whole contract: every test has a study of its own in it."""
+    with postgres.database() as url:
+        yield url
 
+
+class TestPostgres(LedgerContract):
     @pytest.fixture
     def handles(self, database: str) -> Iterator[Handles]:
         kept: list[Store] = []

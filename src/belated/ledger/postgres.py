@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 SCHEMA_LOCK = 0x62656C61  # "bela": held while the tables are made
 WAITING = "SELECT 1 FROM belated_studies WHERE id = %s FOR UPDATE"
 WRITTEN = "SELECT max(position) FROM belated_events WHERE study = %s AND token = %s"
-# One statement is one transaction and one round trip; the study's row stays locked until it commits.
+# One round trip, however many events; the study's row stays locked until the transaction ends.
 APPEND = """
 WITH moved AS (UPDATE belated_studies SET position = position + %s WHERE id = %s RETURNING id, position)
 INSERT INTO belated_events (study, position, kind, number, key, part, token, body)
@@ -184,18 +184,16 @@ class PostgresLedger:
         words = (len(events), self.study, len(events), token, *columns)
         tries = 0
 
-        def write(connection: psycopg.Connection[Any]) -> int:
-            return max(int(position) for (position,) in connection.execute(APPEND, words).fetchall())
-
         def work(connection: psycopg.Connection[Any]) -> int:
             nonlocal tries
             tries += 1
-            if tries == 1:
-                return write(connection)
-            with connection.transaction():  # the last try may have happened, its answer lost, or be happening: wait
-                connection.execute(WAITING, (self.study,))
-                row = connection.execute(WRITTEN, (self.study, token)).fetchone()
-                return write(connection) if row is None or row[0] is None else int(row[0])
+            with connection.transaction():
+                if tries > 1:  # the last try may have happened though its answer was lost, or be happening: wait for it
+                    connection.execute(WAITING, (self.study,))
+                    row = connection.execute(WRITTEN, (self.study, token)).fetchone()
+                    if row is not None and row[0] is not None:
+                        return int(row[0])
+                return max(int(position) for (position,) in connection.execute(APPEND, words).fetchall())
 
         try:
             return self.store.retrying(work)
