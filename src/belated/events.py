@@ -93,18 +93,19 @@ KINDS: dict[str, type[Event]] = {
     "closed": Ended,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
+DEFAULTS = {kind: [(f.name, f.default) for f in fields(kind)] for kind in NAMES}
 
 
 def plain_of(event: Event) -> dict[str, Any]:
     """An event as plain values; what has its default is left out."""
-    said = {f.name: getattr(event, f.name) for f in fields(event)}
-    defaults = {f.name: f.default for f in fields(event)}
-    return {"event": NAMES[type(event)]} | {k: v for k, v in said.items() if defaults[k] is MISSING or v != defaults[k]}
+    said = ((name, default, getattr(event, name)) for name, default in DEFAULTS[type(event)])
+    return {"event": NAMES[type(event)]} | {k: v for k, default, v in said if default is MISSING or v != default}
 
 
 def event_of(plain: Mapping[str, Any]) -> Event:
     """The event that `plain_of` wrote."""
-    words = {k: v for k, v in plain.items() if k != "event"}
+    words = dict(plain)
+    kind = KINDS[words.pop("event")]
     if words.get("limits") is not None:
         words["limits"] = tuple(words["limits"])
-    return KINDS[plain["event"]](**words)
+    return kind(**words)

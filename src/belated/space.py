@@ -104,8 +104,10 @@ class Space:
             check_names(partial, self.names)
             for i, (name, parameter) in enumerate(zip(self.names, self.parameters, strict=True)):
                 if name in partial:
-                    with about(f"{name}: "):
+                    try:
                         fixed[i] = parameter.encode(partial[name])
+                    except InvalidInput as error:
+                        raise type(error)(f"{name}: {error}") from None
         return fixed
 
     def matching(self, partial: Params) -> NDArray[np.intp]:

@@ -440,6 +440,7 @@ class Study:
     def close(self) -> None:
         """Ask no more. Outcomes of what is out are still taken."""
         with self._lock:
+            self._sync()
             self._write(lambda: [] if self._fold.closed else [Ended(at=self._now())])
 
     # A whole run ------------------------------------------------------------------------------------------------------
@@ -652,14 +653,19 @@ class Study:
     def _write(self, events: Callable[[], Sequence[AnEvent]]) -> Sequence[AnEvent]:
         """Append what `events` makes of the state as it is now; when someone else was first, look again."""
         while True:
-            self._sync()
             made = events()
+            if not made:
+                return made
             try:
-                if made:
-                    self._ledger.append(made)
+                last = self._ledger.append(made)
             except Taken:
+                self._sync()
                 continue
-            self._sync()
+            if last == self._state.position + len(made):  # nobody wrote in between: what was written is what is known
+                for event in made:
+                    self._fold.apply(event)
+            else:
+                self._sync()
             return made
 
     def _keyed(self, key: str | None, call: tuple[object, ...]) -> int | None:
