@@ -70,8 +70,8 @@ class Report:
 
     def __str__(self) -> str:
         counts = (
-            f"{self.studies} studies, {self.events} events, {self.trials} trials, {self.outcomes} outcomes in effect, "
-            f"{self.refused} refused, {self.failed} failed, {self.amended} amended"
+            f"studies: {self.studies}, events: {self.events}, trials: {self.trials}, outcomes: {self.outcomes}, "
+            f"refused: {self.refused}, failed: {self.failed}, amended: {self.amended}"
         )
         return "\n".join([*map(str, self.findings), *self.remarks, f"{counts}: {'ok' if self.ok else 'NOT ok'}"])
 
