@@ -37,7 +37,7 @@ from threadpoolctl import threadpool_limits
 import belated
 from belated.learner.algorithms import Algorithm
 from belated.learner.kernels import Array
-from belated.learner.posterior import root
+from belated.learner.table import root
 
 D, PENDING, PATIENCE = 6, 10, 20
 NAMES = tuple(f"x{i}" for i in range(D))

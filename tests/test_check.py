@@ -52,7 +52,7 @@ def test_a_ledger_that_keeps_its_promises(url: str) -> None:
         assert report.ok, str(report)
         assert (report.studies, report.events, report.trials, report.outcomes) == (1, 21, 11, 5)
         assert (report.refused, report.failed, report.amended) == (1, 1, 1)
-    assert str(report).endswith("1 failed, 1 amended: ok")
+    assert str(report).endswith("failed: 1, amended: 1; ok")
     assert study.trial(4).outcome == 0.5
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from belated.answers import Belief, Replay
 from belated.errors import (
     AlreadyEnded,
     AlreadyTold,
@@ -20,7 +21,7 @@ from belated.errors import (
 from belated.learner import algorithms, confidence, kernels, policies, silence
 from belated.parameters import Choice, Integer, Real
 from belated.points import Points
-from belated.study import Belief, Replay, Study, studies
+from belated.study import Study, studies
 from belated.trials import Receipt, Trial
 
 if TYPE_CHECKING:

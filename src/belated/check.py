@@ -73,7 +73,7 @@ class Report:
             f"studies: {self.studies}, events: {self.events}, trials: {self.trials}, outcomes: {self.outcomes}, "
             f"refused: {self.refused}, failed: {self.failed}, amended: {self.amended}"
         )
-        return "\n".join([*map(str, self.findings), *self.remarks, f"{counts}: {'ok' if self.ok else 'NOT ok'}"])
+        return "\n".join([*map(str, self.findings), *self.remarks, f"{counts}; {'ok' if self.ok else 'NOT ok'}"])
 
 
 Say = Callable[[str, int | None, str], None]  # invariant, trial number, sentence

@@ -14,10 +14,11 @@ import numpy as np
 
 from belated.errors import InvalidInput
 from belated.events import Amended, Asked, Ended, Event
-from belated.learner.decide import SAME, decide, shortfall
+from belated.learner.decide import decide, shortfall
 from belated.learner.domain import Finite
 from belated.learner.kernels import Array, Mask
 from belated.learner.problem import Cache, Chosen, Fitted, Problem, Situation
+from belated.learner.queries import SAME
 from belated.learner.silence import History
 from belated.plain import shown
 from belated.settings import Settings

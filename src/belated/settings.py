@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
-from belated.errors import BelatedError, Contradiction, InvalidInput
+from belated.errors import AlreadyExists, BelatedError, Contradiction, InvalidInput
 from belated.learner.algorithms import Algorithm, algorithm_of, named
 from belated.learner.confidence import Theory
 from belated.learner.decide import greedy_set
@@ -189,3 +189,14 @@ def _implied(algorithm: Algorithm, what: str, said: Any, options: tuple[str, ...
     if implied is not None and said not in (None, implied):
         raise Contradiction(f'{algorithm.name} implies {what}="{implied}"; leave {what} out (got {said!r})')
     return implied or said or default
+
+
+def agreed(name: str, kept: Settings, said: Settings) -> Settings:
+    """The settings of a study that exists, if the user says the same again."""
+    before, now = kept.spec(), said.spec()
+    for field in before:
+        if before[field] != now[field]:
+            raise AlreadyExists(
+                f"study {shown(name)} exists with another {field}: {shown(before[field])} (got {shown(now[field])})"
+            )
+    return kept

@@ -2,6 +2,8 @@
 
 The learner's loop over a ledger. All that a choice depends on is in the ledger's events and the study's settings, so a
 study made again from the same trials and seed asks the same queries.
+
+(Longer than most files here: everything that a user calls on a study, with its docstrings, in one place.)
 """
 
 from __future__ import annotations
@@ -10,15 +12,15 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
+from belated.answers import Belief, Replay
 from belated.errors import (
     AlreadyEnded,
-    AlreadyExists,
     AlreadyTold,
     Closed,
     Contradiction,
@@ -33,10 +35,11 @@ from belated.errors import (
 from belated.events import FAILURES, Amended, Asked, Ended, Event, Failed, Failure, Refused, Told
 from belated.fold import Fold, Params
 from belated.learner.algorithms import Algorithm
-from belated.learner.decide import NUMERICS, belief_at, best_of, with_context
+from belated.learner.decide import NUMERICS, belief_at
 from belated.learner.kernels import Array
 from belated.learner.policies import Greedy
 from belated.learner.problem import Cache
+from belated.learner.queries import best_of, with_context
 from belated.learner.scale import Scale
 from belated.learner.silence import Belief as ModelBelief
 from belated.learner.silence import History, Silence
@@ -46,7 +49,7 @@ from belated.machine import one_thread, versions
 from belated.outcome import Outcome
 from belated.plain import listed, number, shown, whole
 from belated.points import Points
-from belated.settings import Declared, Late, Repeats, Settings, settle
+from belated.settings import Declared, Late, Repeats, Settings, agreed, settle
 from belated.space import Space
 from belated.trials import Receipt, Row, State, Status, Trial, frozen
 
@@ -57,38 +60,8 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 LONGEST_KEY = 512  # a key is part of an index, and PostgreSQL's take 2700 bytes
-ENOUGH = 1e-6  # of the acquisition's range: how near a replayed maximum must come on another machine
 AnEvent = TypeVar("AnEvent", bound=Event)
 Result = TypeVar("Result")
-
-
-class Belief(NamedTuple):
-    """What the study believes about f, in the user's units: a mean and a standard deviation per point asked about."""
-
-    mean: Array
-    std: Array
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replay:
-    """A choice computed again from what it knew."""
-
-    number: int
-    params: Mapping[str, Any]  # what was chosen this time
-    same: bool  # bit for bit what was recorded
-    alike: bool  # computed by the same versions, so that it ought to be
-    gap: float  # how far the recorded query is from this maximum, as a share of the acquisition's range
-
-    @property
-    def ok(self) -> bool:
-        """Whether the recorded choice stands: bit for bit under the recorded versions, else nearly as good."""
-        return self.same or (not self.alike and self.gap <= ENOUGH)
-
-    def __str__(self) -> str:
-        if self.same:
-            return f"trial {self.number}: the same query, bit for bit"
-        how = "the same versions" if self.alike else "other versions"
-        return f"trial {self.number}: another query under {how}, {self.gap:.1e} of the acquisition's range away"
 
 
 class Study:
@@ -173,7 +146,7 @@ class Study:
         place = store(url, create=True)
         if not place.create(name, settings.spec()):
             kept = Settings.of(place.spec(name) or {})
-            settings = _agreed(name, kept, settings if seed is not None else replace(settings, seed=kept.seed))
+            settings = agreed(name, kept, settings if seed is not None else replace(settings, seed=kept.seed))
         return cls(settings, place.ledger(name), name, clock or time.time)
 
     @classmethod
@@ -707,17 +680,6 @@ def _contradicted(row: Row, y: float, noise: float | None) -> AlreadyTold | Alre
         )
     kind = row.failed.kind if row.failed is not None else "failed"
     return AlreadyEnded(f"trial {number} ended as {kind}; an outcome is taken only after lost (got {y!r})")
-
-
-def _agreed(name: str, kept: Settings, said: Settings) -> Settings:
-    """The settings of a study that exists, if the user says the same again."""
-    before, now = kept.spec(), said.spec()
-    for field in before:
-        if before[field] != now[field]:
-            raise AlreadyExists(
-                f"study {shown(name)} exists with another {field}: {shown(before[field])} (got {shown(now[field])})"
-            )
-    return kept
 
 
 def _check_name(name: object) -> None:

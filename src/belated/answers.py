@@ -1,0 +1,40 @@
+"""What a study answers with, besides trials and receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from belated.learner.kernels import Array
+
+ENOUGH = 1e-6  # of the acquisition's range: how near a replayed maximum must come on another machine
+
+
+class Belief(NamedTuple):
+    """What the study believes about f, in the user's units: a mean and a standard deviation per point asked about."""
+
+    mean: Array
+    std: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """A choice computed again from what it knew."""
+
+    number: int
+    params: Mapping[str, Any]  # what was chosen this time
+    same: bool  # bit for bit what was recorded
+    alike: bool  # computed by the same versions, so that it ought to be
+    gap: float  # how far the recorded query is from this maximum, as a share of the acquisition's range
+
+    @property
+    def ok(self) -> bool:
+        """Whether the recorded choice stands: bit for bit under the recorded versions, else nearly as good."""
+        return self.same or (not self.alike and self.gap <= ENOUGH)
+
+    def __str__(self) -> str:
+        if self.same:
+            return f"trial {self.number}: the same query, bit for bit"
+        how = "the same versions" if self.alike else "other versions"
+        return f"trial {self.number}: another query under {how}, {self.gap:.1e} of the acquisition's range away"
