@@ -241,7 +241,7 @@ def test_check_reads_the_whole_record() -> None:
     report = said("check")
     assert report["ok"]
     assert (report["trials"], report["outcomes"]) == (3, 1)
-    assert invoke("check", "--all").stdout.rstrip().endswith(": ok")
+    assert invoke("check", "--all").stdout.rstrip().endswith("; ok")
 
 
 def test_a_study_is_named_where_there_are_several() -> None:
