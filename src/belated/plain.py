@@ -157,3 +157,16 @@ def check_names(params: object, names: tuple[str, ...], all_of_them: bool = Fals
     for name in names:
         if all_of_them and name not in params:
             raise InvalidInput(f"{name}: value is missing (got {listed(params) or 'none'})")
+
+
+class Fieldless:
+    """A value that has no fields: equal to every other of its kind. (A dataclass takes half a millisecond to make.)"""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"

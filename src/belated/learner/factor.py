@@ -50,10 +50,11 @@ class Block:
         return full
 
     def solve(self, b: Array, *, transposed: bool) -> Array:
-        """corner⁻¹ b, or corner⁻ᵀ b, for b (rows,) or (rows, q)."""
+        """corner⁻¹ b, or corner⁻ᵀ b, for b (rows,) or (rows, q) in C order."""
         if b.ndim == 1:
             return np.asarray(blas.dtpsv(self.rows, self.corner, b, lower=0, trans=0 if transposed else 1))
-        return np.asarray(blas.dtrsm(1.0, self.upper, b, lower=0, trans_a=0 if transposed else 1))
+        # bᵀ is in Fortran order as it is: solving x Lᵀ = bᵀ from the right saves BLAS a copy
+        return np.asarray(blas.dtrsm(1.0, self.upper, b.T, side=1, lower=0, trans_a=1 if transposed else 0).T)
 
 
 @dataclass
@@ -126,7 +127,7 @@ class Factor:
 
     def whole(self, K: Array) -> Factor:
         """Append a full block, where this factor ends with one: K (B, n + B) has its kernel rows, λ on the diagonal."""
-        left = np.ascontiguousarray(self.solve(np.asfortranarray(K[:, : self.n].T)).T)
+        left = np.ascontiguousarray(self.solve(K[:, : self.n].T).T)
         inner = K[:, self.n :]
         S = np.tril(inner) + np.tril(inner, -1).T - left @ left.T
         corner, failed = lapack.dpotrf(S, lower=1, clean=1)
@@ -163,6 +164,7 @@ class Factor:
 
     def solve(self, b: Array) -> Array:
         """L⁻¹ b, for b (n,) or (n, q)."""
+        b = np.ascontiguousarray(b)
         x = np.empty_like(b)
         for block, start in self._starts():
             end = start + block.rows
@@ -171,7 +173,7 @@ class Factor:
 
     def solve_transposed(self, b: Array) -> Array:
         """L⁻ᵀ b, for b (n,) or (n, q)."""
-        x = b.copy()
+        x = b.copy(order="C")
         for block, start in reversed(self._starts()):
             end = start + block.rows
             x[start:end] = block.solve(x[start:end], transposed=True)

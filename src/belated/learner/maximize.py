@@ -22,7 +22,7 @@ from belated.learner.policies import Surface
 
 TIE = 1e-10  # values this close to the best, relative to it, are equal, and the lowest index wins
 ROUNDING = 1e-13  # and so are those this close: what a best of 0 is known to, on the model's scale
-CORNERS = 64  # corners of the space among the candidates: all of them where there are no more
+CORNERS = 32  # corners of the space among the candidates: all of them where there are no more
 
 
 def argmax(values: Array, allowed: Mask | None = None) -> int:

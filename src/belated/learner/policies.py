@@ -7,7 +7,6 @@ Q        a finite set of queries (q, D); elsewhere a policy is a surface with a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.random import Generator
 from belated.learner.kernels import Array
 from belated.learner.posterior import Path, Posterior
 from belated.learner.silence import Belief
+from belated.plain import Fieldless
 
 EXACT = 4000  # points of a list up to which a draw is exact: its root costs O(|Q|³) and |Q|² numbers
 TINY = 1e-12  # a standard deviation below this (relative to the prior's) counts as this
@@ -61,8 +61,7 @@ class _Upper(NamedTuple):
         return mean + self.nu * sigma, d_mean + self.nu * d_sigma
 
 
-@dataclass(frozen=True)
-class UCB:
+class UCB(Fieldless):
     """x_t = argmax_{x ∈ Q} μ_{t-1}(x) + ν_t σ_{t-1}(x), Eq. (2)."""
 
     def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
@@ -72,8 +71,7 @@ class UCB:
         return _Upper(belief.posterior, nu)
 
 
-@dataclass(frozen=True)
-class ThompsonSampling:
+class ThompsonSampling(Fieldless):
     """x_t = argmax_{x ∈ Q} f_t(x), f_t ~ GP(μ_{t-1}, ν_t² σ²_{t-1}), Eq. (3): exact on a list, pathwise elsewhere."""
 
     def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
@@ -94,8 +92,7 @@ class _Spread(NamedTuple):
         return std_gradient(self.posterior, variance, d_variance)
 
 
-@dataclass(frozen=True)
-class UncertaintySampling:
+class UncertaintySampling(Fieldless):
     """x_t = argmax σ_{t-1}(x): the start that GP-BUCB's theory asks for (Section 4)."""
 
     def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
@@ -115,8 +112,7 @@ class _Mean(NamedTuple):
         return self.posterior.mean_gradient(Q)
 
 
-@dataclass(frozen=True)
-class Greedy:
+class Greedy(Fieldless):
     """argmax μ(x): what to recommend, not what to try."""
 
     def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
@@ -168,8 +164,7 @@ class _LogEI(NamedTuple):
         return np.log(sigma) + log_value, d_sigma / sigma[:, None] + slope[:, None] * d_u
 
 
-@dataclass(frozen=True)
-class LogEI:
+class LogEI(Fieldless):
     """argmax log E[(f(x) - μ⁺)⁺] = log σ + log h((μ - μ⁺)/σ), μ⁺ the best mean (in this context) of a query heard."""
 
     def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from belated.learner.kernels import Array
+from belated.plain import Fieldless
 
 FAR = 1e12  # widths; nothing is farther away, for the sake of arithmetic
 LEAST = -10.0  # widths below the median, on the robust scale
@@ -64,8 +65,7 @@ class Scaling(Protocol):
     def __call__(self, bounds: Bounds, y: Array) -> Scale: ...
 
 
-@dataclass(frozen=True)
-class FloorToOne:
+class FloorToOne(Fieldless):
     """The paper's: (y - floor) / B_y. B_y = |ceiling - floor|, or the largest |y - floor| heard, 1 before any."""
 
     lasting = False
@@ -82,8 +82,7 @@ class FloorToOne:
         return Scale(bounds.sign, floor, _usable(width))
 
 
-@dataclass(frozen=True)
-class Robust:
+class Robust(Fieldless):
     """(y - median) / (IQR / 1.349), and nothing below LEAST of it: one wild outcome does not flatten the rest."""
 
     lasting = True

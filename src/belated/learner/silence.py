@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from belated.errors import InvalidInput
 from belated.learner.kernels import Array, Mask
 from belated.learner.posterior import GP, Grown, Posterior
+from belated.plain import Fieldless
 
 SOFT = 0.25  # noise of a soft fill, as a share of its distance from the belief
 
@@ -91,8 +92,7 @@ def _rows(h: History, keep: Mask, unheard: Array | float) -> Filled:
     return Filled(rows, np.where(h.known, h.y, unheard)[rows])
 
 
-@dataclass(frozen=True)
-class Floor:
+class Floor(Fieldless):
     """The paper's rule: an unheard y_s counts as the least value f can take, for good once patience has run out."""
 
     forgets = False
@@ -105,8 +105,7 @@ class Floor:
         return {"silence": "floor"}
 
 
-@dataclass(frozen=True)
-class Unknown:
+class Unknown(Fieldless):
     """GP-BUCB, GP-BTS (hallucination): an unheard y_s counts as the mean given the heard; σ learns and μ does not.
 
     After patience it is no information."""
@@ -121,8 +120,7 @@ class Unknown:
         return {"silence": "unknown"}
 
 
-@dataclass(frozen=True)
-class Waiting:
+class Waiting(Fieldless):
     """The floor while pending, so that the search looks elsewhere; no information once patience has run out."""
 
     forgets = True
@@ -135,8 +133,7 @@ class Waiting:
         return {"silence": "waiting"}
 
 
-@dataclass(frozen=True)
-class Ignored:
+class Ignored(Fieldless):
     """GP-UCB, asy-TS: what is not heard is not there. Rows come in order of arrival, so telling appends."""
 
     forgets = True
@@ -269,6 +266,9 @@ def believe(
     rows, y_tilde = silence.fill(h, floor, heard)
     if np.any(np.isnan(y_tilde)):
         raise InvalidInput(f"{silence!r} left an outcome unfilled")
+    if soft:  # the noise of a soft fill changes from ask to ask: those rows come last, so that the others stay factored
+        last = np.lexsort((h.order[rows], h.pending[rows]))
+        rows, y_tilde = rows[last], y_tilde[last]
     own = lams[rows]
     if soft and np.any(h.pending[rows]):
         distance = np.nan_to_num(y_tilde - believed(h, heard)[rows])
