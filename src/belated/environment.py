@@ -20,6 +20,7 @@ import numpy as np
 from belated.errors import InvalidInput
 from belated.learner.delays import Delay
 from belated.learner.kernels import Array
+from belated.objective import in_turn
 from belated.patience import duration
 from belated.plain import number, shown, whole
 from belated.study import Study
@@ -106,17 +107,7 @@ def simulate(
 def _context_of(contexts: Contexts | None) -> Callable[[int], Params | None]:
     if contexts is None:
         return lambda s: None
-    if callable(contexts):
-        return contexts
-    rest = iter(contexts)
-
-    def following(s: int) -> Params:
-        try:
-            return next(rest)
-        except StopIteration:
-            raise InvalidInput(f"contexts ended before round {s}") from None
-
-    return following
+    return contexts if callable(contexts) else in_turn(contexts)
 
 
 def _pending(study: Study) -> list[Trial]:

@@ -77,6 +77,11 @@ def contexts_of(contexts: Contexts | None, rounds: int, contextual: bool) -> Cal
         if len(contexts) < rounds:
             raise InvalidInput(f"contexts must have one for each of {rounds} rounds (got {len(contexts)})")
         return lambda s: contexts[s - 1]
+    return in_turn(contexts)
+
+
+def in_turn(contexts: Iterable[Params]) -> Callable[[int], Params]:
+    """One context after the other, whatever the round's number."""
     rest = iter(contexts)
 
     def following(s: int) -> Params:
