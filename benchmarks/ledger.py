@@ -196,7 +196,7 @@ def prepare(system: System, url: str) -> str:
         kept: Any = study._ledger
         if url.startswith("sqlite"):
             return sqlite_promise(lambda query: kept.store.connection.execute(query).fetchone()[0])
-        return postgres_promise(lambda query: kept.store.connection.execute(query).fetchone()[0])
+        return postgres_promise(lambda query: kept.store.on(lambda c: c.execute(query).fetchone()[0]))
     import optuna
     from sqlalchemy import text
 
@@ -355,7 +355,6 @@ def fill(ledger: Ledger, events: Iterator[Event]) -> None:
 def pairs(count: int, fitted: Callable[[int], Mapping[str, Any] | None] = lambda t: None) -> Iterator[Event]:
     """Trials asked and told by turns, as a study that heard each before the next ask would have written them."""
     rng = np.random.default_rng(0)
-    said = versions()
     for t in range(1, count + 1):
         x = rng.random(len(NAMES))
         yield Asked(
@@ -367,7 +366,7 @@ def pairs(count: int, fitted: Callable[[int], Mapping[str, Any] | None] = lambda
             asked_at=float(t),
             fitted=fitted(t),
             knew_trials=t - 1,
-            versions=said,
+            versions=versions() if t == 1 else None,
         )
         y = math.exp(-4.0 * float(np.sum(np.square(x - 0.4)))) + 0.05 * float(rng.standard_normal())
         yield Told(number=t, value=y, noise=None, at=float(t) + 0.5)

@@ -14,7 +14,7 @@ import pytest
 import belated
 from belated import Choice, InvalidInput, Real, Study, Trial
 from belated.learner.delays import ByInput, Exponential, Fixed, Poisson, Sometimes
-from belated.trials import Told
+from belated.trials import Failed, Told
 
 GRID = belated.Points([i / 10 for i in range(11)])
 SIX = ["GP-UCB-SDF", "GP-TS-SDF", "GP-UCB", "asy-TS", "GP-BUCB", "GP-BTS"]
@@ -335,6 +335,107 @@ def test_a_simulation_by_the_clock_is_the_same_every_time() -> None:
     assert [t.params for t in studies[0].trials()] == [t.params for t in studies[1].trials()]
 
 
+# Queries without a value ----------------------------------------------------------------------------------------------
+
+
+def half(params: Any) -> float:
+    """sin(6x) up to 0.5; beyond it nothing can be evaluated."""
+    if params["x"] > 0.5:
+        raise belated.Infeasible("x is too large")
+    return f(params)
+
+
+def test_where_f_has_no_value_the_trial_ends_as_infeasible_when_its_outcome_would_have_come() -> None:
+    study = create()
+    for trial in belated.simulate(study, half, delay=Fixed(3), rounds=12, seed=0):
+        for t in study.trials():
+            if trial.number < t.number + 3:
+                assert (t.status, t.failure) == ("pending", None)
+            elif t.params["x"] > 0.5:
+                assert (t.status, t.failure, t.outcome) == ("failed", "infeasible", None)
+            else:
+                assert (t.status, t.outcome) == ("heard", f(t.params))
+    kinds = {t.failure for t in study.trials()[:9]}
+    assert kinds == {None, "infeasible"}  # both occurred
+
+
+def test_a_late_one_without_a_value_ends_as_infeasible_too() -> None:
+    study = create(patience=2)
+    run(study, half, delay=Fixed(4), rounds=8, choose=lambda study: {"x": 0.9})
+    assert [t.failure for t in study.trials()] == ["infeasible"] * 5 + [None] * 3  # told before ask s + 4
+
+
+def test_by_the_clock_a_trial_without_a_value_fails_at_its_time_and_its_worker_is_busy_until_then() -> None:
+    delays = [5.0, 2.0, 10.0, 1.0, 1.0, 20.0, 1.0]
+    study = create()
+    trials = run(study, half, delay=Listed(delays), rounds=7, workers=2, choose=lambda study: {"x": 0.9})
+    assert [t.asked_at for t in trials] == [0.0, 0.0, 2.0, 5.0, 6.0, 7.0, 12.0]  # as with outcomes
+    failed = {e.number: e.at for e in study._ledger.read() if isinstance(e, Failed)}
+    assert failed == {1: 5.0, 2: 2.0, 3: 12.0, 4: 6.0, 5: 7.0, 7: 13.0}
+    scheduled = create()
+    run(scheduled, half, delay=Fixed(1.5 * HOUR), rounds=4, every="1h", choose=lambda study: {"x": 0.9})
+    failed = {e.number: e.at for e in scheduled._ledger.read() if isinstance(e, Failed)}
+    assert failed == {1: 1.5 * HOUR, 2: 2.5 * HOUR, 3: 3.5 * HOUR}
+
+
+@pytest.mark.parametrize("pace", [{}, {"every": "1h"}, {"workers": 2}])
+def test_with_infeasible_ones_too_two_simulations_in_a_row_are_one(pace: Any) -> None:
+    said = {"delay": Exponential(2 * HOUR) if pace else Poisson(3), "noise": 0.1, **pace}
+    one, two = create(), create()
+    run(one, half, rounds=14, **said)
+    run(two, half, rounds=6, **said)
+    run(two, half, rounds=8, **said)
+    known = [[(t.params, t.outcome, t.delay, t.failure) for t in study.trials()] for study in (one, two)]
+    assert known[0] == known[1]
+    assert {failure for *_, failure in known[0]} == {None, "infeasible"}
+    if pace:
+        assert [t.asked_at for t in two.trials()] == [t.asked_at for t in one.trials()]
+
+
+def test_one_that_was_lost_before_it_turned_out_infeasible_stays_lost() -> None:
+    study = create()
+    for trial in belated.simulate(study, half, delay=Fixed(2), rounds=4, seed=0, choose=lambda study: {"x": 0.9}):
+        if trial.number == 1:
+            study.fail(trial, "lost")
+    assert [t.failure for t in study.trials()] == ["lost", "infeasible", "infeasible", None]
+
+
+# Other choosers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pace", [{}, {"every": "1h"}, {"workers": 2}])
+def test_what_is_asked_may_be_chosen_elsewhere(pace: Any) -> None:
+    """The chooser sees the study as it is just before its query is asked; the world answers as ever."""
+    seen: list[tuple[int, int]] = []
+
+    def backwards(study: Study) -> dict[str, float]:
+        trials = study.trials()
+        seen.append((len(trials), sum(t.outcome is not None for t in trials)))
+        return {"x": GRID.rows[10 - len(trials) % 11][0]}
+
+    study, own = create(), create()
+    said = {"delay": Listed([3.0, 1.0, 2.0, 1.0, 1.0, 1.0]), "rounds": 6, **pace}
+    run(study, choose=backwards, **said)
+    assert [t.params["x"] for t in study.trials()] == [1.0, 0.9, 0.8, 0.7, 0.6, 0.5]
+    assert not any(t.by_hand for t in study.trials())
+    if not pace:
+        assert seen == [(0, 0), (1, 0), (2, 1), (3, 2), (4, 4), (5, 5)]
+    run(own, **{**said, "delay": Listed([3.0, 1.0, 2.0, 1.0, 1.0, 1.0])})
+    assert [(t.delay, t.asked_at if pace else 0) for t in own.trials()] == [
+        (t.delay, t.asked_at if pace else 0) for t in study.trials()
+    ]
+
+
+def test_a_chooser_may_leave_coordinates_open_and_is_given_no_say_over_the_context() -> None:
+    space = {"x": Real(0, 1), "k": Choice("a", "b")}
+    study = create(space=space, context={"z": Real(0, 1)})
+    contexts = [{"z": s / 10} for s in range(5)]
+    run(study, lambda params, context: params["x"], rounds=5, contexts=contexts, choose=lambda study: {"k": "b"})
+    assert [t.params["k"] for t in study.trials()] == ["b"] * 5
+    assert [t.context for t in study.trials()] == contexts
+    assert len({t.params["x"] for t in study.trials()}) > 1
+
+
 # Refusals -------------------------------------------------------------------------------------------------------------
 
 
@@ -356,6 +457,7 @@ def test_a_simulation_by_the_clock_is_the_same_every_time() -> None:
         ({"every": 0}, "every must be more than 0 and finite (got 0)"),
         ({"workers": 0}, "workers must be at least 1 (got 0)"),
         ({"workers": 1.5}, "workers must be an integer (got 1.5)"),
+        ({"choose": {"x": 0.5}}, "choose must be a function of the study (got {'x': 0.5})"),
     ],
 )
 def test_what_simulate_refuses_before_it_asks_anything(said: dict[str, Any], sentence: str) -> None:

@@ -58,8 +58,6 @@ def test_a_part_given_by_hand_is_never_refitted() -> None:
 @pytest.mark.parametrize(
     ("part", "error", "sentence"),
     [
-        ({"reading": "released"}, belated.Unavailable, 'reading="released" comes with the reproduction of the paper'),
-        ({"reading": "mine"}, InvalidInput, 'reading must be "text" or "released" (got \'mine\')'),
         ({"lam": 0}, InvalidInput, "lam must be a positive finite number (got 0)"),
         ({"lam": -1.0}, InvalidInput, "lam must be a positive finite number (got -1.0)"),
         ({"lam": math.nan}, InvalidInput, "lam must be a positive finite number (got nan)"),

@@ -65,9 +65,9 @@ NAMES = {
     Study.best: "context",
     Study.recommend: "context",
     Study.trials: "",
-    belated.simulate: "study f delay rounds seed noise contexts every workers",
+    belated.simulate: "study f delay rounds seed noise contexts every workers choose",
     belated.regret: "study f best",
-    belated.algorithms.paper: "name kernel lam beta refit_every start reading",
+    belated.algorithms.paper: "name kernel lam beta refit_every start",
     belated.confidence.Theory: "B_f R delta horizon gain",
 }
 

@@ -14,14 +14,18 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import belated
 import belated.learner.decide
+import belated.study
 from belated import AlreadyTold, Choice, Integer, InvalidInput, KeyTaken, NothingHeard, Outside, Real, Study
 from belated.errors import AlreadyExists, BelatedError, Closed, UnknownStudy, Unreachable, Unreadable
 from belated.events import Amended, Asked, Ended, Refused, Told
 from belated.ledger import masked, store
 from belated.ledger.memory import MemoryLedger
+from belated.machine import versions
 from tests.contracts.ledger import asked, told
 from tests.places import GRID, KINDS, Clock, Place, events
 
@@ -362,6 +366,25 @@ def test_a_server_that_is_not_there() -> None:
     assert text.startswith("the server of postgresql://ann:***@127.0.0.1:1/lab cannot be reached (")
 
 
+@pytest.mark.parametrize(("stated", "limit"), [("", 2), ("?connect_timeout=7", None)])
+def test_a_server_that_does_not_answer_is_not_waited_for_long(
+    monkeypatch: pytest.MonkeyPatch, stated: str, limit: int | None
+) -> None:
+    """Unless the url says so: not much longer than two seconds, of which one attempt to connect may take all."""
+    slept, asked_for = list[float](), list[Any]()
+
+    def connect(url: str, **words: Any) -> Any:
+        asked_for.append(words.get("connect_timeout"))
+        raise psycopg.OperationalError("no answer")
+
+    monkeypatch.setattr(psycopg, "connect", connect)
+    monkeypatch.setattr("belated.ledger.postgres.time.sleep", slept.append)
+    text = said(Unreachable, lambda: belated.studies(f"postgresql://ann:s3cret@h/lab{stated}"))
+    assert text == f"the server of postgresql://ann:***@h/lab{stated} cannot be reached (no answer)"
+    assert set(asked_for) == {limit}
+    assert 0 < sum(slept) <= 2
+
+
 @pytest.mark.parametrize(
     ("url", "shows"),
     [
@@ -373,11 +396,31 @@ def test_a_server_that_is_not_there() -> None:
         ("postgresql://ann:s3@cr/e?t#@h/db", "postgresql://ann:***@h/db"),
         ("postgresql://ann:s3cret@[h/db", "postgresql://ann:***@[h/db"),
         ("postgresql://ann@h/db", "postgresql://ann@h/db"),
+        ("postgresql://ann@h:5432/db?host=/tmp", "postgresql://ann@h:5432/db?host=/tmp"),
+        ("postgresql://ann@[::1]:5432/db", "postgresql://ann@[::1]:5432/db"),
+        ("postgres:ann:s3cret@h/db", "postgres:***@h/db"),
+        ("postgresql:/ann:s3cret@h/db", "postgresql:***@h/db"),
+        ("ann:s3cret@h/db", "ann:***@h/db"),
+        ("//ann:s3cret@h/db", "//ann:***@h/db"),
+        ("postgresql://ann@h:s3cret@i/db", "postgresql://ann@h:***@i/db"),
+        ("postgresql://ann/b:s3cret@h/db", "postgresql://ann/b:***@h/db"),
+        ("postgresql://ann:s3\ncret@h/db", "postgresql://ann:***@h/db"),
+        ("postgresql://ann%3as3cret@h/db", "postgresql://ann:***@h/db"),
+        ("postgresql://ann:s3cret%40h/db", "postgresql://ann:***%40h/db"),
+        ("postgresql://h/db?p%61ssWord=s3cret", "postgresql://h/db?p%61ssWord=***"),
+        ("postgresql://h/db?sslpassword=s3cret", "postgresql://h/db?sslpassword=***"),
+        ("host=h password = 's3 cret' dbname=db", "host=h password = ***"),
         ("sqlite:///lab.db", "sqlite:///lab.db"),
     ],
 )
 def test_passwords_are_masked(url: str, shows: str) -> None:
     assert masked(url) == shows
+
+
+@given(st.text(":@/?&=%a3\n ", max_size=12), st.text(":@/?&=%a3\n ", max_size=6), st.text(":@/?&=%a3\n ", max_size=12))
+def test_nothing_between_a_colon_and_an_at_is_shown(before: str, between: str, after: str) -> None:
+    for scheme in ("", "postgres:", "postgresql://"):
+        assert "s3cret" not in str(masked(f"{scheme}{before}:{between}s3cret{after}@h/db"))
 
 
 @pytest.mark.parametrize(
@@ -779,6 +822,21 @@ def rewritten(study: Study, change: Callable[[Asked], Asked]) -> Study:
     """The study as if its choices had been recorded otherwise."""
     other = [change(e) if isinstance(e, Asked) else e for e in events(study)]
     return Study(study._created, MemoryLedger(other), study.name, study.clock)
+
+
+def test_versions_are_recorded_when_they_change(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = place.create()
+    study.ask(n=2)
+    study.add({"x": 0.5}, 1.0)
+    study.ask()
+    here = versions()
+    monkeypatch.setattr(belated.study, "versions", lambda: {**here, "blas": "another"})
+    place.another(study).ask(n=2)
+    recorded = [event.versions for event in events(study) if isinstance(event, Asked)]
+    assert recorded == [here, None, None, None, {**here, "blas": "another"}, None]
+    assert [study.replay(number).alike for number in (1, 2, 4, 5, 6)] == [False, False, False, True, True]
+    monkeypatch.undo()
+    assert [study.replay(number).alike for number in (1, 2, 4, 5, 6)] == [True, True, True, False, False]
 
 
 def test_replay_under_other_versions_says_so(place: Place) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from belated.patience import Patience
-from belated.trials import Asked, Failed, Receipt, State, Told, Trial
+from belated.trials import Amended, Asked, Failed, Receipt, State, Told, Trial
 
 LETTER = {"heard": "H", "pending": "P", "late": "L", "expired": "E", "failed": "F"}
 
@@ -261,3 +261,44 @@ def test_a_fork_goes_on_by_itself() -> None:
     ask(s)
     tell(s, 4)
     assert letters(other) == "PPPP"
+
+
+# What choices knew ----------------------------------------------------------------------------------------------------
+
+
+def test_a_choice_does_not_know_what_was_told_while_it_was_computed() -> None:
+    """known_from is the first t with position of the tell <= knew_t; the delay goes by the order of the record."""
+    s = state(patience=2)
+    for _ in range(2):
+        ask(s)  # 1 and 2, at positions 1 and 2
+    tell(s, 1)
+    looked = s.position
+    tell(s, 2)
+    assert [s.trial(n, 0.0).known_from for n in (1, 2)] == [3, 3]
+    for number in (3, 4):  # a batch that had looked before trial 2 was told
+        words: dict[str, Any] = {"params": {"x": 0.5}, "context": None, "considered_at": 0.0, "asked_at": 0.0}
+        s.apply(Asked(number=number, knew=looked, part=number - 3, parts=2, **words), [0.5])
+        assert [s.trial(n, 0.0).known_from for n in (1, 2)] == [3, number + 1]
+    ask(s)
+    ask(s)
+    assert [s.trial(n, 0.0).known_from for n in (1, 2)] == [3, 5]
+    assert [s.trial(n, 0.0).delay for n in (1, 2)] == [2.0, 1.0]
+    assert [s.status(n, 0.0) for n in (1, 2)] == ["heard", "heard"]
+
+
+def test_later_events_do_not_change_a_history() -> None:
+    s = state(late="use")
+    for _ in range(40):
+        ask(s)
+    tell(s, 1)
+    h = s.history(0.0)
+    before = [np.array(getattr(h, f.name)) for f in dataclasses.fields(h)]
+    for n in range(1, 30):
+        tell(s, n, value=float(n))
+    for n, kind in ((31, "lost"), (32, "infeasible")):
+        fail(s, n, kind)
+    s.apply(Amended(number=1, reason="a typing error", at=0.0, value=9.0, noise=1.0))
+    for _ in range(100):
+        ask(s)
+    for f, value in zip(dataclasses.fields(h), before, strict=True):
+        np.testing.assert_array_equal(getattr(h, f.name), value)

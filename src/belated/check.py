@@ -8,8 +8,10 @@ I5   at most one effective outcome per trial                       I12  readings
 I6   a duplicate changes nothing                                   I13  mean and std finite, 0 <= var <= prior
 I7   another value is refused; only an amendment changes one       I14  the store itself is whole
 
-`check` sees what a ledger can show. What clients were told (I1, I2, I6, I8) only they know: `acknowledged` compares it.
-The outcomes in effect are computed here a second time, in a few lines that share nothing with the fold.
+`check` sees what a ledger can show. What clients were told (I1, I2, I8) only they know: `acknowledged` compares it. A
+duplicate leaves no trace, so for I6 every outcome is told once more, to a copy in memory: nothing may be written, and
+what is computed from the same events is the same. The outcomes in effect are computed here a second time, in a few
+lines that share nothing with the fold.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from belated.errors import BelatedError, UnknownStudy
 from belated.events import Amended, Asked, Ended, Event, Failed, Refused, Told
 from belated.fold import Fold
 from belated.ledger import store
+from belated.ledger.memory import MemoryLedger
 from belated.plain import listed, shown
 from belated.rebuilt import disagreements
 from belated.settings import Settings
@@ -110,6 +113,8 @@ def check(url: str, name: str | None = None, *, replays: int = 1) -> Report:
                 say(invariant, None, sentence)
         else:
             remarks.append(f"{study}: more than {MODELLED} trials; the belief was not computed again")
+        for number, sentence in _told_again(settings, events):
+            say("I6", number, sentence)
         flag = opened.settings.outcome.flag
         flags = [(trial.number, flag(trial.outcome)) for trial in trials if trial.outcome is not None]
         remarks += [f"{study}, trial {number}: {flagged}" for number, flagged in flags if flagged]
@@ -200,6 +205,24 @@ def _events(settings: Settings, events: Sequence[Event], say: Say) -> Counter[st
         failed=sum(n not in told for n in failed),
         amended=kinds[Amended],
     )
+
+
+def _told_again(settings: Settings, events: Sequence[Event]) -> Iterator[tuple[int, str]]:
+    """I6: (trial, sentence) where the outcome in effect, told once more, is anything but a duplicate."""
+    now = max((v for event in events for k, v in _readings(event) if "at" in k), default=0.0)
+    ledger = MemoryLedger(list(events))
+    copy = Study(settings, ledger, None, lambda: now)
+    limits = copy.settings.outcome.limits
+    for trial in copy.trials():
+        if trial.outcome is None or (limits is not None and not limits[0] <= trial.outcome <= limits[1]):
+            continue  # what lies outside limits that were amended since is refused before it is compared
+        try:
+            said: str = copy.tell(trial.number, trial.outcome, noise=trial.noise).status
+        except BelatedError as error:
+            said = str(error)
+        if said != "duplicate" or len(ledger.events) != len(events):
+            yield trial.number, f"its outcome {trial.outcome!r} told again must be a duplicate (got {said})"
+            return
 
 
 def _torn(event: Asked, after: Sequence[Event]) -> str:

@@ -1,6 +1,6 @@
 """A world with delays: it answers a study's queries late, and measures regret.
 
-f       the noise-free objective, f(params) or f(params, context)
+f       the noise-free objective, f(params) or f(params, context); raises Infeasible where there is no value
 s       number of a query; its noise and its delay come from streams keyed (seed, s), the same whoever asks
 d_s     delay: y_s is told just before ask s + max(1, d_s), or at asked_at + d_s by the clock
 """
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from belated.errors import InvalidInput
+from belated.errors import Infeasible, InvalidInput
 from belated.learner.delays import Delay
 from belated.learner.kernels import Array
 from belated.objective import in_turn
@@ -32,6 +32,7 @@ NOISE, WAIT = 1, 2
 Params = Mapping[str, Any]
 Objective = Callable[..., float]
 Contexts = Iterable[Params] | Callable[[int], Params]
+Chooser = Callable[[Study], Params]
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def simulate(
     contexts: Contexts | None = None,
     every: str | timedelta | float | None = None,
     workers: int | None = None,
+    choose: Chooser | None = None,
 ) -> Iterator[Trial]:
     """Ask `rounds` queries and answer them late, yielding trial s right after ask s.
 
@@ -76,8 +78,11 @@ def simulate(
     noise     standard deviation of the normal noise added to f
     contexts  one context per round (a list, any iterable, or a function of the round's number) for a contextual study
     every     ask on a schedule ("1h"); or workers: ask whenever one of so many is free. Both drive the study's clock.
+    choose    what to ask instead of the study's own choice, from the study as it then is: other programs' algorithms
+              in the same world
 
-    Queries still pending from an earlier simulation are answered too. An outcome that is late is told late.
+    Queries still pending from an earlier simulation are answered too. An outcome that is late is told late. Where f
+    raises Infeasible, the trial ends as infeasible when its outcome would have come.
     """
     count = whole(rounds, "rounds")
     if count < 0:
@@ -95,19 +100,25 @@ def simulate(
         raise InvalidInput("give every or workers, not both")
     if whole(seed, "seed") < 0:
         raise InvalidInput(f"seed must be at least 0 (got {seed})")
+    if choose is not None and not callable(choose):
+        raise InvalidInput(f"choose must be a function of the study (got {shown(choose)})")
     world = World(f, delay, sigma, whole(seed, "seed"))
     if every is None and workers is None:
         if study.settings.patience.by_clock:
             raise InvalidInput("patience is by the clock: say every= or workers=, so that the simulation has one")
-        return _by_rounds(study, world, count, contexts)
+        return _by_rounds(study, world, count, contexts, choose)
     pace = _on_schedule(duration(every, "every")) if every is not None else _when_free(whole(workers, "workers"))
-    return _by_clock(study, world, count, contexts, pace)
+    return _by_clock(study, world, count, contexts, choose, pace)
 
 
 def _context_of(contexts: Contexts | None) -> Callable[[int], Params | None]:
     if contexts is None:
         return lambda s: None
     return contexts if callable(contexts) else in_turn(contexts)
+
+
+def _ask(study: Study, choose: Chooser | None, context: Params | None) -> Trial:
+    return study.ask(params=None if choose is None else choose(study), context=context)
 
 
 def _pending(study: Study) -> list[Trial]:
@@ -117,11 +128,20 @@ def _pending(study: Study) -> list[Trial]:
 def reply(study: Study, world: World, trial: Trial) -> None:
     """Tell the outcome, unless the caller has ended the trial meanwhile ("lost" ends nothing: an outcome is taken)."""
     now = study.trial(trial.number)
-    if now.outcome is None and now.failure in (None, "lost"):
-        study.tell(trial, world.outcome(trial))
+    if now.outcome is not None or now.failure not in (None, "lost"):
+        return
+    try:
+        y = world.outcome(trial)
+    except Infeasible:
+        if now.failure is None:
+            study.fail(trial, "infeasible")
+    else:
+        study.tell(trial, y)
 
 
-def _by_rounds(study: Study, world: World, rounds: int, contexts: Contexts | None) -> Iterator[Trial]:
+def _by_rounds(
+    study: Study, world: World, rounds: int, contexts: Contexts | None, choose: Chooser | None
+) -> Iterator[Trial]:
     context = _context_of(contexts)
     coming: list[tuple[float, int, Trial]] = []
 
@@ -140,7 +160,7 @@ def _by_rounds(study: Study, world: World, rounds: int, contexts: Contexts | Non
             if (other := study.trial(s)).status in ("pending", "expired"):
                 expect(other)
         answer(study.rounds + 1)
-        trial = study.ask(context=context(study.rounds + 1))
+        trial = _ask(study, choose, context(study.rounds + 1))
         expect(trial)
         known = trial.number
         yield trial
@@ -161,7 +181,9 @@ def _when_free(workers: int) -> Pace:
     return lambda free, last: last if len(free) < workers else max(last, heapq.nlargest(workers, free)[-1])
 
 
-def _by_clock(study: Study, world: World, rounds: int, contexts: Contexts | None, pace: Pace) -> Iterator[Trial]:
+def _by_clock(
+    study: Study, world: World, rounds: int, contexts: Contexts | None, choose: Chooser | None, pace: Pace
+) -> Iterator[Trial]:
     context = _context_of(contexts)
     m = study.settings.patience.m if study.settings.patience.by_clock else math.inf
     asked = study.trials()
@@ -170,7 +192,14 @@ def _by_clock(study: Study, world: World, rounds: int, contexts: Contexts | None
     coming = [(trial.asked_at + world.wait(trial), trial.number, trial) for trial in _pending(study)]
     heapq.heapify(coming)
     on_their_way = {number: when for when, number, _ in coming}
-    free = [min(on_their_way.get(t.number, t.told_at or t.asked_at), t.asked_at + m) for t in asked]
+
+    def back(t: Trial) -> float:
+        """When the worker of a trial that was asked before has, or had, what came of it."""
+        if t.failure == "infeasible":  # a trial does not say when it failed: when its outcome would have come
+            return t.asked_at + world.wait(t)
+        return on_their_way.get(t.number, t.told_at or t.asked_at)
+
+    free = [min(back(t), t.asked_at + m) for t in asked]
     study.clock = lambda: now  # and so it stays: when the simulation is over, the study stands at its end
 
     def answer(until: float) -> None:
@@ -188,7 +217,7 @@ def _by_clock(study: Study, world: World, rounds: int, contexts: Contexts | None
             )
         answer(following)
         last = now = max(now, following)
-        trial = study.ask(context=context(s))
+        trial = _ask(study, choose, context(s))
         wait = world.wait(trial)
         heapq.heappush(coming, (trial.asked_at + wait, trial.number, trial))
         free.append(trial.asked_at + min(wait, m))
@@ -200,57 +229,68 @@ def _by_clock(study: Study, world: World, rounds: int, contexts: Contexts | None
 class Regret(NamedTuple):
     """One entry per round each."""
 
-    simple: Array
+    simple: Array  # counting the outcomes that the study uses
     cumulative: Array
+    late: Array  # simple regret, counting late outcomes as well
 
 
 def regret(study: Study, f: Objective, best: float | Callable[..., float] | None = None) -> Regret:
     """Simple and cumulative regret after each round, of the noise-free f.
 
     Simple regret after n queries: the best of f minus the best f(x_s) among the outcomes visible when query n + 1 is
-    chosen (late ones only where the study uses them); minus the floor while there are none. With a context both are
-    against the best x for that round's context, and simple regret counts the queries made in exactly that context.
+    chosen (in `simple` late ones only where the study uses them, in `late` always); minus the floor while there are
+    none. With a context both are against the best x for that round's context, and simple regret counts the queries
+    made in exactly that context. Where f raises Infeasible, cumulative regret counts the query as the floor.
 
     best  the optimum: a number, or a function of the context; computed when the space is a finite set."""
-    trials, settings = study.trials(), study.settings
-    sign, N = settings.outcome.sign, len(trials)
-    values = sign * np.array([value_of(f, trial.params, trial.context) for trial in trials])
+    trials = study.trials()
+    values = np.array([_signed(study, f, trial.params, trial.context) for trial in trials], dtype=float)
     optimum, worst = _extremes(study, f, best, trials, values)
-    gap = optimum - values
-    usable = np.array([_usable_from(study, trial) for trial in trials], dtype=float)
+    nowhere = np.isnan(values)
+    heard = np.array([math.inf if trial.known_from is None else trial.known_from for trial in trials], dtype=float)
+    heard[nowhere] = math.inf
+    ignored = np.array([trial.status == "late" and study.settings.late == "ignore" for trial in trials], dtype=bool)
     kinds: dict[object, int] = {}
     kind = np.array([kinds.setdefault(frozen(trial.context), len(kinds)) for trial in trials], dtype=int)
-    simple = np.empty(N)
-    for n in range(1, N + 1):
-        visible = (usable[:n] <= n + 1) & (kind[:n] == kind[n - 1])
-        simple[n - 1] = optimum[n - 1] - (np.max(values[:n][visible]) if np.any(visible) else worst[n - 1])
-    return Regret(simple, np.cumsum(gap))
+
+    def simple(usable: Array) -> Array:
+        """By the first number whose choice may use each outcome; inf when none may."""
+        gaps = np.empty(len(trials))
+        for n in range(1, len(trials) + 1):
+            visible = (usable[:n] <= n + 1) & (kind[:n] == kind[n - 1])
+            gaps[n - 1] = optimum[n - 1] - (np.max(values[:n][visible]) if np.any(visible) else worst[n - 1])
+        return gaps
+
+    gap = optimum - np.where(nowhere, worst, values)
+    return Regret(simple(np.where(ignored, math.inf, heard)), np.cumsum(gap), simple(heard))
 
 
-def _usable_from(study: Study, trial: Trial) -> float:
-    """The first number whose choice may use the outcome; inf when none may."""
-    if trial.known_from is None or (trial.status == "late" and study.settings.late == "ignore"):
-        return math.inf
-    return trial.known_from
+def _signed(study: Study, f: Objective, params: Params, context: Params | None) -> float:
+    """sign · f, which is best where it is largest; nan where f has no value."""
+    try:
+        return study.settings.outcome.sign * value_of(f, params, context)
+    except Infeasible:
+        return math.nan
 
 
 def _extremes(study: Study, f: Objective, best: Any, trials: list[Trial], values: Array) -> tuple[Array, Array]:
     """The best and the worst of sign · f in each round's context."""
-    settings = study.settings
-    sign = settings.outcome.sign
-    Q = study.queries()
+    sign, floor = study.settings.outcome.sign, study.settings.outcome.floor
+    Q = None if best is not None and floor is not None else study.queries()
     if best is None and Q is None:
         raise InvalidInput("best must be given: the space is not a finite set")
-    floor = settings.outcome.floor
     extremes: dict[object, tuple[float, float]] = {}
     for trial in trials:
         name = frozen(trial.context)
         if name in extremes:
             continue
-        all_values = [] if Q is None else [sign * value_of(f, q, trial.context) for q in Q]
-        top = max(all_values) if best is None else sign * number(_at(best, trial.context), "best")
-        low = sign * floor if floor is not None else min(all_values or values.tolist())
-        extremes[name] = (top, low)
+        known = values if Q is None else np.array([_signed(study, f, q, trial.context) for q in Q])
+        known = known[~np.isnan(known)]
+        if not len(known) and (best is None or floor is None):
+            missing = "best" if best is None else "the study's floor"
+            raise InvalidInput(f"{missing} must be given: f has no value that it could be taken from")
+        top = float(np.max(known)) if best is None else sign * number(_at(best, trial.context), "best")
+        extremes[name] = (top, float(np.min(known)) if floor is None else sign * floor)
     both = np.array([extremes[frozen(trial.context)] for trial in trials], dtype=float).reshape(-1, 2)
     return both[:, 0], both[:, 1]
 

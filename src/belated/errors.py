@@ -77,7 +77,7 @@ class Unavailable(BelatedError, RuntimeError):
 
 
 class Infeasible(BelatedError):
-    """This query cannot be evaluated. Raised inside the function given to optimize: the trial counts as the floor."""
+    """This query cannot be evaluated. Raised by the function given to optimize or simulate: it counts as the floor."""
 
 
 class NoWorkers(BelatedError, RuntimeError):

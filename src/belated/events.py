@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal
@@ -10,7 +11,7 @@ Failure = Literal["lost", "infeasible", "withdrawn"]
 FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
     """A query was chosen (or given by hand)."""
 
@@ -29,10 +30,10 @@ class Asked:
     part: int = 0  # of a batch
     parts: int = 1
     knew_trials: int | None = None  # how many earlier trials the choice knew: all of them
-    versions: Mapping[str, str] | None = None  # of what computed it
+    versions: Mapping[str, str] | None = None  # of what computed it; None: those of the choice before it
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
     """An outcome was heard."""
 
@@ -43,7 +44,7 @@ class Told:
     key: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Refused:
     """An outcome that contradicts an earlier one was told; kept for the record, never used."""
 
@@ -53,7 +54,7 @@ class Refused:
     at: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Failed:
     """A trial ended without an outcome."""
 
@@ -62,7 +63,7 @@ class Failed:
     at: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Amended:
     """An outcome that was told wrongly was put right, or the study's floor or limits were, for a reason."""
 
@@ -75,7 +76,7 @@ class Amended:
     limits: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Ended:
     """The study was closed."""
 
@@ -94,18 +95,37 @@ KINDS: dict[str, type[Event]] = {
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 DEFAULTS = {kind: [(f.name, f.default) for f in fields(kind)] for kind in NAMES}
+JSON = json.JSONEncoder(allow_nan=False)
 
 
 def plain_of(event: Event) -> dict[str, Any]:
     """An event as plain values; what has its default is left out."""
-    said = ((name, default, getattr(event, name)) for name, default in DEFAULTS[type(event)])
-    return {"event": NAMES[type(event)]} | {k: v for k, default, v in said if default is MISSING or v != default}
+    plain: dict[str, Any] = {"event": NAMES[type(event)]}
+    for name, default in DEFAULTS[type(event)]:
+        value = getattr(event, name)
+        if default is MISSING or value != default:
+            plain[name] = value
+    return plain
 
 
 def event_of(plain: Mapping[str, Any]) -> Event:
     """The event that `plain_of` wrote."""
-    words = dict(plain)
+    return _made(dict(plain))
+
+
+def columns_of(event: Event) -> tuple[str, int | None, str | None, int, str]:
+    """An event as a ledger keeps it: kind, number, key, part, and the whole of it as JSON."""
+    plain = plain_of(event)
+    return plain["event"], plain.get("number"), plain.get("key"), plain.get("part", 0), JSON.encode(plain)
+
+
+def read_back(body: str) -> Event:
+    """The event whose JSON this is."""
+    return _made(json.loads(body))
+
+
+def _made(words: dict[str, Any]) -> Event:
     kind = KINDS[words.pop("event")]
-    if words.get("limits") is not None:
+    if kind is Amended and words.get("limits") is not None:
         words["limits"] = tuple(words["limits"])
     return kind(**words)

@@ -6,9 +6,10 @@ fold anywhere, so a study, its restart and the replay of an old choice all go th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,15 @@ from belated.trials import State
 Params = Mapping[str, Any]
 
 
+class Known(NamedTuple):
+    """What a belief is made of, as of one moment: later events do not change it."""
+
+    problem: Problem
+    history: History
+    t: int  # the next number
+    fits: list[Fitted]
+
+
 class Fold:
     """What is known after some events."""
 
@@ -36,6 +46,7 @@ class Fold:
         self.state = State(settings.patience, settings.late, self.problem.split + settings.space.domain.D)
         self.fits: list[Fitted] = []
         self.closed = False
+        self.versions: Mapping[str, str] | None = None  # of what computed the newest choice
         self.shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
 
     def fork(self) -> Fold:
@@ -48,8 +59,11 @@ class Fold:
     def apply(self, event: Event) -> None:
         """The next event."""
         self.state.apply(event, self.row(event) if isinstance(event, Asked) else None)
-        if isinstance(event, Asked) and event.fitted is not None:
-            self.fits.append(Fitted.of(event.fitted))
+        if isinstance(event, Asked):
+            if event.fitted is not None:
+                self.fits.append(Fitted.of(event.fitted))
+            if event.versions is not None:
+                self.versions = event.versions
         elif isinstance(event, Amended) and event.number is None:
             before = self.settings.outcome
             outcome = replace(
@@ -80,16 +94,28 @@ class Fold:
         _ = space.matching(params) if isinstance(space.domain, Finite) else space.fix(params)
         return space.as_given(params)
 
-    def row(self, asked: Asked) -> Array:
+    def row(self, asked: Asked) -> list[float]:
         """Context and query as columns."""
-        return np.concatenate([self.context(asked.context)[1], self.settings.space.encode(asked.params)])
+        query = self.settings.space.columns(asked.params)
+        if self.settings.context is None and asked.context is None:
+            return query
+        z: list[float] = self.context(asked.context)[1].tolist()
+        return z + query
 
     def choose(self, now: float, context: Params | None, fixed: Params | None, cache: Cache) -> Chosen:
         """The next query, at the clock reading `now`."""
-        t, history = self.state.next_number, self.state.history(now)
-        situation = self.situation(history, self.context(context)[1], fixed)
-        rng = np.random.default_rng([self.settings.seed, t])
-        return decide(self.problem, history, situation, self.fits, rng, cache)
+        return self.choosing(now, context, fixed)(cache)
+
+    def choosing(self, now: float, context: Params | None, fixed: Params | None) -> Callable[[Cache], Chosen]:
+        """The next query, at the clock reading `now`, still to be computed: later events are nothing to it."""
+        known = self.known(now)
+        situation = self.situation(known.history, self.context(context)[1], fixed)
+        rng = np.random.default_rng([self.settings.seed, known.t])
+        return partial(decide, known.problem, known.history, situation, known.fits, rng)
+
+    def known(self, now: float) -> Known:
+        """What is known now, and stays so."""
+        return Known(self.problem, self.state.history(now), self.state.next_number, list(self.fits))
 
     def gap(self, asked: Asked, choice: Chosen) -> float:
         """How much worse a recorded query is than this choice, as a share of the acquisition's range."""

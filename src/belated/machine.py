@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 
 @cache
@@ -21,7 +21,7 @@ class _Held:
 
     lock = threading.Lock()
     count = 0
-    limit: Any = None
+    before: ClassVar[list[tuple[Any, int]]] = []  # libraries that had more, and how many
 
 
 @contextmanager
@@ -29,7 +29,10 @@ def one_thread() -> Iterator[None]:
     """Small matrices are slower on two BLAS threads than on one, much slower on a busy machine."""
     with _Held.lock:
         if _Held.count == 0:
-            _Held.limit = _blas().limit(limits=1)
+            libraries = [(library, library.get_num_threads()) for library in _blas().lib_controllers]
+            _Held.before = [(library, threads) for library, threads in libraries if threads != 1]
+            for library, _ in _Held.before:
+                library.set_num_threads(1)
         _Held.count += 1
     try:
         yield
@@ -37,7 +40,8 @@ def one_thread() -> Iterator[None]:
         with _Held.lock:
             _Held.count -= 1
             if _Held.count == 0:
-                _Held.limit.restore_original_limits()
+                for library, threads in _Held.before:
+                    library.set_num_threads(threads)
 
 
 @cache

@@ -41,7 +41,7 @@ class Studied(Protocol):
     def clock(self) -> Callable[[], float]: ...
     def ask(self, *, context: Params | None = None) -> Trial: ...
     def tell(self, trial: Trial | int, value: float) -> Receipt: ...
-    def fail(self, trial: Trial | int, kind: Literal["lost", "infeasible"]) -> Trial: ...
+    def fail(self, trial: Trial | int, kind: Literal["lost", "infeasible", "withdrawn"]) -> Trial: ...
     def trial(self, number: int) -> Trial: ...
     def trials(self) -> list[Trial]: ...
     def best(self) -> Trial: ...
@@ -58,11 +58,13 @@ class Run:
     lost: int = 0
     reason: str = ""  # why the last of them was lost
     refused: int = 0  # outcomes that contradict what someone else told meanwhile
+    withdrawn: int = 0  # queries beyond the rounds, asked at the same moment as someone else's, and not evaluated
     unheard: int = 0  # calls that outlasted patience and had not come back at the end
     ended: str = ""  # why no more was asked, when it was not for the rounds
 
     def __str__(self) -> str:
-        named = {"infeasible": self.infeasible, "refused": self.refused, "not come back": self.unheard}
+        named = {"infeasible": self.infeasible, "refused": self.refused, "withdrawn": self.withdrawn}
+        named["not come back"] = self.unheard
         words = [f"{self.asked} asked", f"{self.resumed} resumed", f"{self.told} told"]
         words += [f"{count} {what}" for what, count in named.items() if count]
         words += [f"{self.lost} lost (the last one: {self.reason})"] if self.lost else []
@@ -152,7 +154,7 @@ class _Going:
             if not started and not self._busy():
                 break
             self._hear(self._done(0.0 if started else self._pause()))
-            show(self.last - len(self.left) - len(self._busy()), self._note)
+            show(min(self.last, self.rounds) - len(self.left) - len(self._busy()), self._note)
         self._hear([future for future in self.calls if future.done()])
 
     def salvage(self) -> None:
@@ -192,8 +194,12 @@ class _Going:
         except (Closed, Exhausted) as error:
             self.ended = str(error)
             return False
-        self._count("asked")
         self.last = trial.number
+        if trial.number > self.rounds:  # someone else asked at the same moment: one too many, and nobody works on it
+            self.study.fail(trial, "withdrawn")
+            self._count("withdrawn")
+            return False
+        self._count("asked")
         return self._send(trial)
 
     def _send(self, trial: Trial) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -35,15 +36,15 @@ class Real:
     def coordinate(self) -> Interval:
         return Interval()
 
-    def encode(self, value: object) -> Array:
+    def encode(self, value: object) -> list[float]:
         """u = (x - low) / (high - low), or log(x / low) / log(high / low)."""
-        x = number(value)
+        x = value if type(value) is float and self.low <= value <= self.high else number(value)
         if not self.low <= x <= self.high:
             raise Outside(f"value must be between {self.low!r} and {self.high!r} (got {shown(value)})")
         u = self._rise(x) / self._rise(self.high) if self.log else share(x, self.low, self.high)
-        return np.array([min(u, 1.0)])
+        return [min(u, 1.0)]
 
-    def decode(self, columns: Array) -> float:
+    def decode(self, columns: Sequence[float] | Array) -> float:
         """The x of u = columns[0]; exactly low at 0 and high at 1."""
         u = float(columns[0])
         if u <= 0 or u >= 1:
@@ -88,13 +89,13 @@ class Integer:
 
     coordinate: Lattice = field(init=False, repr=False, compare=False)
 
-    def encode(self, value: object) -> Array:
+    def encode(self, value: object) -> list[float]:
         k = whole(value)
         if not self.low <= k <= self.high:
             raise Outside(f"value must be between {self.low!r} and {self.high!r} (got {shown(value)})")
-        return np.array([self.coordinate.unit(k)])
+        return [self.coordinate.unit(k)]
 
-    def decode(self, columns: Array) -> int:
+    def decode(self, columns: Sequence[float] | Array) -> int:
         return self.coordinate.level(float(columns[0]))
 
     def spec(self) -> Spec:
@@ -126,14 +127,14 @@ class Choice:
     def coordinate(self) -> OneHot:
         return OneHot(len(self.options))
 
-    def encode(self, value: object) -> Array:
+    def encode(self, value: object) -> list[float]:
         chosen = key_of(plain(value))
-        columns = np.array([HOT if key_of(option) == chosen else 0.0 for option in self.options])
-        if not columns.any():
+        columns = [HOT if key_of(option) == chosen else 0.0 for option in self.options]
+        if HOT not in columns:
             raise Outside(f"value must be one of {listed(map(shown, self.options))} (got {shown(value)})")
         return columns
 
-    def decode(self, columns: Array) -> Scalar:
+    def decode(self, columns: Sequence[float] | Array) -> Scalar:
         return self.options[int(np.argmax(columns))]
 
     def spec(self) -> Spec:

@@ -88,8 +88,9 @@ class Points:
         i = self._by_row.get(tuple(key_of(_plain(name, params[name])) for name in self.names))
         return int(self.matching(params)[0]) if i is None else i  # matching says what is wrong
 
-    def encode(self, params: Params) -> Array:
-        return np.array(self.domain.Q[self.index(params)])
+    def encode(self, params: Params) -> list[float]:
+        row: list[float] = self.domain.Q[self.index(params)].tolist()
+        return row
 
     def decode(self, x: Array) -> dict[str, Scalar]:
         """The params of a row of Q."""

@@ -68,6 +68,7 @@ def _belief(fold: Fold, h: History, cache: Cache) -> tuple[Array, float] | None:
         except NUMERICS:
             continue
         sound = np.isfinite(mean) & (std >= 0) & (np.square(std) <= posterior.gp.kernel.diag(rows) * (1 + SAME))
-        condition = 1.0 + len(posterior.X) * posterior.gp.kernel.variance / float(np.min(posterior.lams, initial=1.0))
+        least = float(np.min(posterior.lams, initial=1.0))  # 0 where an outcome's own noise is nothing beside the rest
+        condition = 1.0 + len(posterior.X) * posterior.gp.kernel.variance / least if least > 0 else math.inf
         return (np.stack([mean, np.square(std)]), EPSILON * condition) if np.all(sound) else None
     return None

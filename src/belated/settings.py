@@ -19,7 +19,7 @@ from belated.learner.silence import SILENCES, Silence, silence_of
 from belated.outcome import Outcome
 from belated.parameters import Choice, Integer, Real
 from belated.patience import Patience
-from belated.plain import shown, whole
+from belated.plain import listed, shown, whole
 from belated.points import Points
 from belated.space import Space
 
@@ -192,11 +192,58 @@ def _implied(algorithm: Algorithm, what: str, said: Any, options: tuple[str, ...
 
 
 def agreed(name: str, kept: Settings, said: Settings) -> Settings:
-    """The settings of a study that exists, if the user says the same again."""
+    """The settings of a study that exists, if the user says the same again; parameters may come in another order."""
     before, now = kept.spec(), said.spec()
     for field in before:
-        if before[field] != now[field]:
-            raise AlreadyExists(
-                f"study {shown(name)} exists with another {field}: {shown(before[field])} (got {shown(now[field])})"
-            )
+        if before[field] == now[field]:
+            continue
+        if field in ("space", "context"):
+            there, here = _apart(field, _parts(getattr(kept, field)), _parts(getattr(said, field)))
+        elif field.startswith("patience"):
+            field, there, here = "patience", str(kept.patience), str(said.patience)
+        elif isinstance(before[field], dict):
+            there, here = _apart(field, before[field], now[field])
+        else:
+            there, here = _in_words(before[field]), _in_words(now[field])
+        if there != here:
+            raise AlreadyExists(f"study {shown(name)} exists with another {field}: {there} (got {here})")
     return kept
+
+
+def _parts(space: Space | None) -> dict[str, object]:
+    """A space part by part: every parameter by its name, or every point by its number."""
+    if space is None:
+        return {}
+    if isinstance(space.parameters, Points):
+        rows = [", ".join(f"{n} = {v!r}" for n, v in space.at(i).items()) for i in range(len(space.parameters))]
+        return {space.what: "a list of points"} | {f"point {i}": row for i, row in enumerate(rows)}
+    return {space.what: "named parameters"} | dict(zip(space.names, space.parameters, strict=True))
+
+
+def _apart(field: str, before: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, str]:
+    """The first part in which two things differ, as the one and as the other has it; empty if there is none."""
+    for part in (*before, *now):
+        if before.get(part) == now.get(part) or (part == field and not (before and now)):
+            continue
+        there, here = (_in_words(one.get(part)) for one in (before, now))
+        if part != field:
+            there, here = (f"no {part}" if words == "none" else f"{part} is {words}" for words in (there, here))
+        return there, here
+    return "", ""
+
+
+def _in_words(value: object) -> str:
+    """A setting or a parameter as a person would say it."""
+    match value:
+        case None:
+            return "none"
+        case Real() | Integer():
+            kind = "a number" if isinstance(value, Real) else "a whole number"
+            return f"{kind} from {value.low!r} to {value.high!r}{', log' if value.log else ''}"
+        case Choice():
+            return f"one of {listed(map(shown, value.options))}"
+        case [low, high]:
+            return f"{low!r} to {high!r}"
+        case str() if " " in value:
+            return value  # words already
+    return shown(value)

@@ -64,11 +64,27 @@ class Space:
 
     def encode(self, params: Params) -> Array:
         """(D,): the row of a complete dictionary; an error names the parameter that is missing, unknown or outside."""
-        with about(self._prefix):
-            check_names(params, self.names, all_of_them=True)
-            if isinstance(self.parameters, Points):
+        return np.array(self.columns(params))
+
+    def columns(self, params: Params) -> list[float]:
+        """The row of a complete dictionary, as a list: every event that is read goes through here."""
+        if not isinstance(params, dict) or params.keys() != self._named:
+            with about(self._prefix):
+                check_names(params, self.names, all_of_them=True)
+        if isinstance(self.parameters, Points):
+            with about(self._prefix):
                 return self.parameters.encode(params)
-        return np.concatenate(list(self.fix(params).values()))
+        row: list[float] = []
+        for name, parameter in zip(self.names, self.parameters, strict=True):
+            try:
+                row += parameter.encode(params[name])
+            except InvalidInput as error:
+                raise type(error)(f"{self._prefix}{name}: {error}") from None
+        return row
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        return frozenset(self.names)
 
     def as_given(self, partial: Params) -> dict[str, Any]:
         """Some params as plain values, to the last digit what the user gave; to be used once they have been encoded."""
@@ -83,7 +99,7 @@ class Space:
 
     def encode_all(self, many: Iterable[Params]) -> Array:
         """(n, D): a row for each."""
-        return np.array([self.encode(params) for params in many], dtype=np.float64).reshape(-1, self.domain.D)
+        return np.array([self.columns(params) for params in many], dtype=np.float64).reshape(-1, self.domain.D)
 
     def decode(self, x: Array) -> dict[str, Any]:
         """The params of a row: plain floats, ints and options, always inside the bounds."""
@@ -95,7 +111,7 @@ class Space:
         parts = np.split(x, np.cumsum(self.widths)[:-1])
         return {name: p.decode(part) for name, p, part in zip(self.names, self.parameters, parts, strict=True)}
 
-    def fix(self, partial: Params) -> dict[int, Array]:
+    def fix(self, partial: Params) -> dict[int, list[float]]:
         """Some parameters encoded: position -> columns, by position. Points have `matching` instead."""
         if isinstance(self.parameters, Points):
             raise TypeError("Points are fixed by matching(partial)")

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from belated.errors import (
     UnknownTrial,
 )
 from belated.events import FAILURES, Amended, Asked, Ended, Event, Failed, Failure, Refused, Told
-from belated.fold import Fold, Params
+from belated.fold import Fold, Known, Params
 from belated.learner.algorithms import Algorithm
 from belated.learner.decide import NUMERICS, belief_at
 from belated.learner.kernels import Array
@@ -42,7 +42,7 @@ from belated.learner.problem import Cache
 from belated.learner.queries import best_of, with_context
 from belated.learner.scale import Scale
 from belated.learner.silence import Belief as ModelBelief
-from belated.learner.silence import History, Silence
+from belated.learner.silence import Silence
 from belated.ledger import Ledger, store
 from belated.ledger.memory import MemoryLedger
 from belated.machine import one_thread, versions
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from belated.optimize import Run
+    from belated.waits import DelayReport
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 LONGEST_KEY = 512  # a key is part of an index, and PostgreSQL's take 2700 bytes
@@ -77,7 +78,8 @@ class Study:
         """Use Study.create or Study.open."""
         self.name, self.clock = name, clock
         self._ledger, self._created, self._fold, self._cache = ledger, settings, Fold(settings), Cache()
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # of the fold; never held while a choice or a belief is computed
+        self._thinking = threading.Lock()  # of the cache, while one is
         self._sync()
 
     @classmethod
@@ -203,51 +205,57 @@ class Study:
         count = 1 if n is None else whole(n, "n")
         if count < 1:
             raise InvalidInput(f"n must be at least 1 (got {count})")
-        with self._lock, self._ledger.asking():
-            self._sync()
-            words, _ = self._fold.context(context)
-            fixed = None if params is None else self._fold.fixed(params)
-            call = ("ask", count, frozen(words), frozen(fixed))
+        words, _ = self._fold.context(context)
+        fixed = None if params is None else self._fold.fixed(params)
+        call = ("ask", count, frozen(words), frozen(fixed))
+        with self._ledger.asking(self._sync) as turn:
+            self._sync(turn)
 
             def events() -> list[Asked]:
-                if self._keyed(key, call) is not None:
-                    return []
-                if self._fold.closed:
-                    raise Closed
+                with self._lock:
+                    if self._keyed(key, call) is not None:
+                        return []
+                    if self._fold.closed:
+                        raise Closed
                 return self._choose(count, words, fixed, key)
 
-            asked = self._write(events)
+            asked = self._write(events, turn)
+        with self._lock:
             first = asked[0].number if asked else self._keyed(key, call) or 0
             trials = [self._trial(s) for s in range(first, first + count)]
             return trials[0] if n is None else trials
 
     def _choose(self, count: int, context: Params | None, fixed: Params | None, key: str | None) -> list[Asked]:
-        """Choose `count` queries; the second of a batch knows the first."""
-        fold = self._fold if count == 1 else self._fold.fork()
+        """Choose `count` queries; the second of a batch knows the first. What is told meanwhile, none of them knows."""
         events: list[Asked] = []
-        with one_thread():
-            for part in range(count):
-                considered_at = self._now()
-                choice = fold.choose(considered_at, context, fixed, self._cache)
-                event = Asked(
-                    number=fold.state.next_number,
-                    params={**self.settings.space.decode(choice.x), **(fixed or {})},
-                    context=context,
-                    knew=self._state.position,
-                    considered_at=considered_at,
-                    asked_at=self._now(),
-                    fixed=fixed,
-                    note=choice.note,
-                    fitted=None if choice.fitted is None else choice.fitted.plain(),
-                    key=key,
-                    part=part,
-                    parts=count,
-                    knew_trials=fold.state.next_number - 1,
-                    versions=versions(),
-                )
-                events.append(event)
-                if part < count - 1:
-                    fold.apply(event)
+        for part in range(count):
+            considered_at = self._now()
+            with self._lock:
+                if part == 0:
+                    knew, fold = self._state.position, self._fold if count == 1 else self._fold.fork()
+                number, before = fold.state.next_number, fold.versions
+                choosing = fold.choosing(considered_at, context, fixed)
+            with self._thinking, one_thread():
+                choice = choosing(self._cache)
+            event = Asked(
+                number=number,
+                params={**self.settings.space.decode(choice.x), **(fixed or {})},
+                context=context,
+                knew=knew,
+                considered_at=considered_at,
+                asked_at=self._now(),
+                fixed=fixed,
+                note=choice.note,
+                fitted=None if choice.fitted is None else choice.fitted.plain(),
+                key=key,
+                part=part,
+                parts=count,
+                knew_trials=number - 1,
+                versions=None if before == versions() else versions(),
+            )
+            events.append(event)
+            if part < count - 1:
+                fold.apply(event)
         return events
 
     # Telling ----------------------------------------------------------------------------------------------------------
@@ -315,11 +323,11 @@ class Study:
         key: str | None = None,
     ) -> Trial:
         """A query that was tried before or elsewhere: it takes the next number; without a value it is pending."""
-        with self._lock, self._ledger.asking():
-            self._sync()
-            words, _ = self._fold.context(context)
-            self.settings.space.encode(params)  # refuses what does not lie in the space
-            given = self.settings.space.as_given(params)
+        words, _ = self._fold.context(context)
+        self.settings.space.encode(params)  # refuses what does not lie in the space
+        given = self.settings.space.as_given(params)
+        with self._ledger.asking(self._sync) as turn, self._lock:
+            self._sync(turn)
             y, sigma = None if value is None else self.settings.outcome.accept(value), self._noise(noise)
             if sigma is not None and y is None:
                 raise InvalidInput("noise belongs to an outcome; give a value with it")
@@ -344,7 +352,7 @@ class Study:
                 )
                 return [asked] if y is None else [asked, Told(number=asked.number, value=y, noise=sigma, at=when)]
 
-            written = self._write(events)
+            written = self._write(events, turn)
             return self._trial(written[0].number if written else self._keyed(key, call) or 0)
 
     def fail(self, trial: Trial | int, kind: Failure) -> Trial:
@@ -415,6 +423,17 @@ class Study:
         with self._lock:
             self._sync()
             self._write(lambda: [] if self._fold.closed else [Ended(at=self._now())])
+
+    def disconnect(self) -> None:
+        """Let go of files and connections; the next call opens them again. A study that nobody holds any more does this
+        by itself, and so does `with Study.open(...) as study:` at its end."""
+        self._ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.disconnect()
 
     # A whole run ------------------------------------------------------------------------------------------------------
 
@@ -507,63 +526,78 @@ class Study:
 
     def recommend(self, context: Params | None = None) -> dict[str, Any]:
         """The params where the belief's mean is best, over the whole space."""
-        with self._lock, one_thread():
+        with self._lock:
             self._sync()
             _, z = self._fold.context(context)
             if not any(row.told is not None for row in self._state.rows):
                 raise NothingHeard
-            history = self._state.history(self._now())
-            anywhere = replace(self._fold.situation(history, z), taken=np.empty((0, self.settings.space.domain.D)))
+            known = self._fold.known(self._now())
+            anywhere = replace(
+                self._fold.situation(known.history, z), taken=np.empty((0, self.settings.space.domain.D))
+            )
 
-            def best(belief: ModelBelief, scale: Scale) -> Array:
-                rng = np.random.default_rng([self.seed, self._state.next_number])
-                return best_of(self._fold.problem, anywhere, belief, Greedy(), 0.0, rng)
+        def best(belief: ModelBelief, scale: Scale) -> Array:
+            rng = np.random.default_rng([self.seed, known.t])
+            return best_of(known.problem, anywhere, belief, Greedy(), 0.0, rng)
 
-            return self.settings.space.decode(self._believing(history, z, best))
+        return self.settings.space.decode(self._believing(known, z, best))
 
     def posterior(self, points: Sequence[Params], context: Params | None = None) -> Belief:
         """Mean and standard deviation of f at some points, the pending filled as the study's silence says now."""
-        with self._lock, one_thread():
+        if isinstance(points, Mapping):
+            raise InvalidInput(f"points must be a list of dictionaries (got {shown(points)})")
+        _, z = self._fold.context(context)
+        rows = with_context(z, self.settings.space.encode_all(points))
+
+        def both(belief: ModelBelief, scale: Scale) -> Belief:
+            mean, std = belief.posterior.mean_and_std(rows)
+            if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
+                raise FloatingPointError
+            return Belief(scale.user(mean), scale.width * std)
+
+        with self._lock:
             self._sync()
-            if isinstance(points, Mapping):
-                raise InvalidInput(f"points must be a list of dictionaries (got {shown(points)})")
-            _, z = self._fold.context(context)
-            rows = with_context(z, self.settings.space.encode_all(points))
+            known = self._fold.known(self._now())
+        return self._believing(known, z, both)
 
-            def both(belief: ModelBelief, scale: Scale) -> Belief:
-                mean, std = belief.posterior.mean_and_std(rows)
-                if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
-                    raise FloatingPointError
-                return Belief(scale.user(mean), scale.width * std)
-
-            return self._believing(self._state.history(self._now()), z, both)
-
-    def _believing(self, h: History, z: Array, use: Callable[[ModelBelief, Scale], Result]) -> Result:
+    def _believing(self, known: Known, z: Array, use: Callable[[ModelBelief, Scale], Result]) -> Result:
         """What a use of the belief gives; older hyperparameters serve where the newest fail."""
-        problem, t = self._fold.problem, self._state.next_number
-        for fitted in [*reversed(self._fold.fits), None]:
-            try:
-                return use(*belief_at(problem, h, t, fitted, problem.silence, self._cache, z, exact=True))
-            except NUMERICS:
-                continue
+        problem, h, t = known.problem, known.history, known.t
+        with self._thinking, one_thread():
+            for fitted in [*reversed(known.fits), None]:
+                try:
+                    return use(*belief_at(problem, h, t, fitted, problem.silence, self._cache, z, exact=True))
+                except NUMERICS:
+                    continue
         raise NotPositiveDefinite
+
+    def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
+        """What was seen of the delays so far: how long outcomes take, how many are still to come, and whether delays
+        depend on the query, the context or the outcome; print it. In rounds or by the clock; None: as patience is."""
+        from belated.waits import report
+
+        with self._lock:
+            self._sync()
+            return report(self._fold, self._now(), by)
 
     def replay(self, number: int) -> Replay:
         """Compute a trial's choice again, from what it knew and nothing else."""
-        with self._lock, one_thread():
+        with self._lock:
             self._sync()
             asked = self._state.rows[self._number(number) - 1].asked
-            if asked.by_hand:
-                raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
-            fold = Fold(self._created)
-            for position, event in enumerate(self._ledger.read(), start=1):
-                if position <= asked.knew or (isinstance(event, Asked) and event.number < asked.number):
-                    fold.apply(event)
+        if asked.by_hand:
+            raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
+        fold = Fold(self._created)
+        for position, event in enumerate(self._ledger.read(), start=1):
+            if position <= asked.knew or (isinstance(event, Asked) and event.number < asked.number):
+                fold.apply(event)
+        with one_thread():
             choice = fold.choose(asked.considered_at, asked.context, asked.fixed, Cache())
             params = {**self.settings.space.decode(choice.x), **(asked.fixed or {})}
             same = params == dict(asked.params)
             gap = 0.0 if same else fold.gap(asked, choice)
-            return Replay(number=asked.number, params=params, same=same, alike=asked.versions == versions(), gap=gap)
+        alike = (asked.versions or fold.versions) == versions()
+        return Replay(number=asked.number, params=params, same=same, alike=alike, gap=gap)
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
@@ -618,28 +652,30 @@ class Study:
     def _state(self) -> State:
         return self._fold.state
 
-    def _sync(self) -> None:
+    def _sync(self, ledger: Ledger | None = None) -> None:
         """Catch up with what others have written."""
-        for event in self._ledger.read(self._state.position):
-            self._fold.apply(event)
+        with self._lock:
+            for event in (ledger or self._ledger).read(self._state.position):
+                self._fold.apply(event)
 
-    def _write(self, events: Callable[[], Sequence[AnEvent]]) -> Sequence[AnEvent]:
+    def _write(self, events: Callable[[], Sequence[AnEvent]], ledger: Ledger | None = None) -> Sequence[AnEvent]:
         """Append what `events` makes of the state as it is now; when someone else was first, look again."""
         while True:
             made = events()
             if not made:
                 return made
-            try:
-                last = self._ledger.append(made)
-            except Taken:
-                self._sync()
-                continue
-            if last == self._state.position + len(made):  # nobody wrote in between: what was written is what is known
-                for event in made:
-                    self._fold.apply(event)
-            else:
-                self._sync()
-            return made
+            with self._lock:
+                try:
+                    last = (ledger or self._ledger).append(made)
+                except Taken:
+                    self._sync(ledger)
+                    continue
+                if last == self._state.position + len(made):  # nobody wrote in between: what was written is all
+                    for event in made:
+                        self._fold.apply(event)
+                else:
+                    self._sync(ledger)
+                return made
 
     def _keyed(self, key: str | None, call: tuple[object, ...]) -> int | None:
         """The number of the trial that the same call with this key was about; None when the key is new."""

@@ -5,13 +5,16 @@ from them and from now. Order comes from positions, never from the clock.
 
 s        number of a trial, counted from 1
 age      rounds: t - s, where t is the next number;   by the clock: now - asked_at, never below 0
-delay    rounds: t - s, where t is the first number that can use the outcome;   by the clock: told_at - asked_at
+delay    rounds: t - s, where t is the next number when it was told;   by the clock: told_at - asked_at, never below 0
+
+A tell that lands while choice t is being computed counts as told before t is asked, by the order of the record, and so
+its delay is final with its receipt; but choice t did not know it: the first that did is `known_from`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -39,7 +42,7 @@ class Trial:
     outcome: float | None = None  # y_t, once told
     delay: float | None = None  # d_t, once told: rounds, or seconds when patience is by the clock
     told_at: float | None = None  # seconds
-    known_from: int | None = None  # the first number whose choice could use the outcome
+    known_from: int | None = None  # the first number whose choice knew the outcome, or the next number
     noise: float | None = None  # standard deviation that came with the outcome
     failure: Failure | None = None
     by_hand: bool = False
@@ -58,14 +61,15 @@ class Receipt:
     note: str = ""
 
 
-@dataclass
+@dataclass(slots=True)
 class Row:
     """Everything recorded about one trial."""
 
     asked: Asked
     told: Told | None = None
     failed: Failed | None = None
-    known_from: int = 0  # once told: the first number whose choice could use the outcome
+    rounds: int = 0  # once told: its delay in rounds
+    known_from: int = 0  # once told: the first number whose choice knew it, min {t : position of the tell <= knew_t}
     amended: int = 0  # how often its outcome was put right
 
 
@@ -87,6 +91,7 @@ class State:
     rows: list[Row] = field(default_factory=list)
     position: int = 0
     keys: dict[str, Asked | Told] = field(default_factory=dict)  # what each client key was first used for
+    _news: list[Row] = field(default_factory=list)  # told, and maybe not yet known to a choice
 
     def __post_init__(self) -> None:
         self._room(32)
@@ -113,7 +118,7 @@ class State:
     def fork(self) -> State:
         """A copy that may go on by itself."""
         other = copy(self)
-        other.rows, other.keys = list(self.rows), dict(self.keys)
+        other.rows, other.keys, other._news = list(self.rows), dict(self.keys), []
         other._room(len(self._y))
         return other
 
@@ -127,28 +132,36 @@ class State:
             return math.inf
         if self.patience.by_clock:
             return max(0.0, row.told.at - row.asked.asked_at)
-        return float(row.known_from - row.asked.number)
+        return float(row.rounds)
 
-    def apply(self, event: Event, x: Array | None = None) -> None:
+    def apply(self, event: Event, x: Sequence[float] | None = None) -> None:
         """The next event; x is the row of an asked query."""
         self.position += 1
+        if isinstance(event, Asked):
+            self._ask(event, x)
+        elif isinstance(event, Told | Failed | Amended) and event.number is not None:
+            self._end(event, self.rows[event.number - 1])
         if isinstance(event, Asked | Told) and event.key is not None:
             self.keys.setdefault(event.key, event)
-        if isinstance(event, Asked):
-            i = len(self.rows)
-            if i == len(self._y):
-                self._room(2 * i)
-            self.rows.append(Row(event))
-            self._X[i], self._asked_at[i], self._by_hand[i] = x, event.asked_at, event.by_hand
-            return
-        if isinstance(event, Told | Failed | Amended) and event.number is not None:
-            self._end(event, self.rows[event.number - 1])
+
+    def _ask(self, event: Asked, x: Sequence[float] | None) -> None:
+        """A new row. What was told after its choice had looked, it did not know."""
+        i = len(self.rows)
+        if i == len(self._y):
+            self._room(2 * i)
+        self.rows.append(Row(event))
+        self._X[i], self._asked_at[i], self._by_hand[i] = x, event.asked_at, event.by_hand
+        if self._news and not event.by_hand:
+            self._news = [row for row in self._news if self._order[row.asked.number - 1] > event.knew]
+            for row in self._news:
+                row.known_from = self.next_number
 
     def _end(self, event: Told | Failed | Amended, row: Row) -> None:
         """What ends a trial, or puts right how it ended. When two come at once, the first counts."""
         i = row.asked.number - 1
         if isinstance(event, Told) and row.told is None and (row.failed is None or row.failed.kind == "lost"):
-            row.told, row.known_from = event, self.next_number
+            row.told, row.known_from, row.rounds = event, self.next_number, self.next_number - event.number
+            self._news.append(row)
             self._y[i], self._delay[i], self._order[i] = event.value, self.delay_of(row), self.position
             self._noise[i] = math.nan if event.noise is None else event.noise
             self._gone[i] = False  # an outcome after "lost" is taken
@@ -156,7 +169,6 @@ class State:
             row.failed = event
             self._infeasible[i], self._gone[i] = event.kind == "infeasible", event.kind != "infeasible"
             self._order[i] = self.position
-
         elif isinstance(event, Amended) and row.told is not None and event.value is not None:
             row.told, row.amended = replace(row.told, value=event.value, noise=event.noise), row.amended + 1
             self._y[i], self._noise[i] = event.value, math.nan if event.noise is None else event.noise
@@ -172,25 +184,26 @@ class State:
         return np.where(told, np.maximum(waited, self._delay[:n]), waited)
 
     def history(self, now: float) -> History:
-        """What the choice of the next query knows, outcomes in the user's units."""
+        """What the choice of the next query knows, outcomes in the user's units. Later events do not change it: what
+        they may write to is copied (a query and how it was asked never change)."""
         n, m = len(self.rows), self.patience.m
         age, delay = self.ages(now), self._delay[:n]
         told = np.isfinite(delay)
         seen = told if self.late == "use" else in_time(delay, age, m)
         within = age <= m
-        gone, infeasible = self._gone[:n], self._infeasible[:n]
+        gone, infeasible = self._gone[:n].copy(), self._infeasible[:n].copy()
         return History(
             number=np.arange(1, n + 1),
             X=self._X[:n],
-            y=self._y[:n],
+            y=self._y[:n].copy(),
             seen=seen,
             pending=within & ~told & ~gone & ~infeasible,
             infeasible=infeasible,
             gone=gone,
             recent=within & ~gone,
             by_hand=self._by_hand[:n],
-            order=self._order[:n],
-            lams=self._noise[:n],
+            order=self._order[:n].copy(),
+            lams=self._noise[:n].copy(),
             floor=None,
         )
 

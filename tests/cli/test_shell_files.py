@@ -1,6 +1,7 @@
 """Files in the shell: tell --csv, export, import; exact, all or nothing, and harmless when done again."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 import belated
 from belated.cli import main
 from belated.cli.cells import Cells, texts
+from belated.events import Amended, Asked, Failed, Refused, Told
 from belated.plain import key_of
 from belated.space import Space
+from tests.places import events
 
 STORE = "sqlite:///belated.db"
 ODD = ["", " ", "1", "a,b", 'say "x"', "two\nlines", "é", "null", "=1+1"]
@@ -69,6 +72,11 @@ def lived(study: belated.Study) -> None:
     study.fail(8, "lost")
     study.tell(8, 0.5)
     study.amend(2, 0.7, reason="typo")
+    for number, value in ((1, 0.5), (6, 2.0)):
+        with pytest.raises(belated.BelatedError):
+            study.tell(number, value)
+    study.ask(context=context)
+    study.amend(2, 0.75, noise=0.5, reason="two\nlines, é")
     study.add({"x": 0.1, "number": 2, "odd": "1", "plain": 2.5}, 1.0, context=context, at=7.0)
     study.ask(context=context)
 
@@ -79,7 +87,7 @@ def test_the_round_trip_is_exact(kind: str) -> None:
     lived(old)
     invoke("export", "old", "--out", f"old.{kind}")
     printed = said("import", "new", f"old.{kind}")
-    assert (printed["rows"], printed["new"], printed["known"]) == (17, 17, 0)
+    assert (printed["rows"], printed["new"], printed["known"]) == (18, 18, 0)
     invoke("export", "new", "--out", f"new.{kind}")
     assert Path(f"new.{kind}").read_bytes() == Path(f"old.{kind}").read_bytes()
     assert invoke("export", "new", "--format", kind).stdout_bytes == Path(f"old.{kind}").read_bytes()
@@ -92,6 +100,115 @@ def test_the_round_trip_is_exact(kind: str) -> None:
 
     assert facts(new) == facts(old)
     assert said("check", "new")["ok"]
+    assert said("check", "old")["ok"]
+
+
+def happened(study: belated.Study) -> list[list[object]]:
+    """All that happened to each trial, in the order in which it did; and after which ask."""
+    lives: list[list[object]] = []
+    for event in events(study):
+        if isinstance(event, Asked):
+            lives.append([])
+        elif isinstance(event, Told):
+            lives[event.number - 1].append((len(lives), replace(event, key=None)))
+        elif isinstance(event, Refused | Failed | Amended) and event.number is not None:
+            lives[event.number - 1].append((len(lives), event))
+    return lives
+
+
+def test_json_lines_carry_what_happened_on_the_way() -> None:
+    old, new = odd_study("old"), odd_study("new")
+    lived(old)
+    invoke("export", "old", "--out", "old.jsonl")
+    printed = said("import", "new", "old.jsonl")
+    assert (printed["told"], printed["failed"], printed["refused"], printed["amended"]) == (5, 4, 2, 2)
+    assert happened(new) == happened(old)
+    assert any(isinstance(event, Amended) and event.reason == "two\nlines, é" for event in events(new))
+    again = said("import", "new", "old.jsonl")
+    assert (again["new"], again["told"], again["failed"], again["refused"], again["amended"]) == (0, 0, 0, 0, 0)
+    assert said("import", "old", "old.jsonl")["amended"] == 0  # where it came from
+    old.amend(2, 0.8, reason="again")
+    old.fail(3, "lost")
+    with pytest.raises(belated.BelatedError):
+        old.tell(2, 0.1)
+    invoke("export", "old", "--out", "later.jsonl")
+    grown = said("import", "new", "later.jsonl")
+    assert (grown["new"], grown["failed"], grown["refused"], grown["amended"]) == (0, 1, 1, 1)
+    assert [[event for _, event in life] for life in happened(new)] == [  # type: ignore[misc]
+        [event for _, event in life]
+        for life in happened(old)  # type: ignore[misc]
+    ]
+    invoke("export", "new", "--out", "new.jsonl")
+    assert said("import", "new", "old.jsonl")["amended"] == 0  # an early export changes nothing later
+
+
+def test_a_csv_and_json_lines_of_one_study_agree() -> None:
+    """The one has outcomes in effect, the other how they came about: both may be taken in, in any order."""
+    old = odd_study("old")
+    lived(old)
+    invoke("export", "old", "--out", "old.csv")
+    invoke("export", "old", "--out", "old.jsonl")
+    for first, second in (("csv", "jsonl"), ("jsonl", "csv")):
+        odd_study(first)
+        invoke("import", first, f"old.{first}")
+        printed = said("import", first, f"old.{second}")
+        assert (printed["new"], printed["told"], printed["failed"]) == (0, 0, 0)
+
+
+def test_the_same_file_again_changes_nothing_whatever_happened_since() -> None:
+    invoke("new", "lab", *NEW)
+    Path("past.csv").write_text("x,act,outcome,failure\n0.5,relu,1,\n0.6,relu,,lost\n")
+    assert said("import", "past.csv")["new"] == 2
+    invoke("amend", "1", "3", "--reason", "typo")
+    invoke("tell", "2", "0.25")
+    again = said("import", "past.csv")
+    assert (again["new"], again["told"], again["failed"]) == (0, 0, 0)
+    assert [trial.outcome for trial in belated.Study.open(STORE, "lab").trials()] == [3.0, 0.25]
+
+
+STEP = {"event": "told", "value": 0.5, "at": 7.0, "known_from": 2}
+LOST = {"event": "failed", "kind": "lost", "at": 7.0, "known_from": 2}
+AMENDED = {"event": "amended", "value": 0.7, "reason": "typo", "at": 8.0, "known_from": 2}
+
+
+@pytest.mark.parametrize(
+    ("ends", "sentence"),
+    [
+        ({"history": 3}, "history must be a list of steps (got 3)"),
+        ({"history": [3]}, "must be an object whose event is one of told, refused, failed, amended (got 3)"),
+        ({"history": [{**STEP, "event": "asked"}]}, "must be an object whose event is one of"),
+        ({"history": [{**STEP, "why": "?"}]}, "told has no field 'why' (it has value, noise, at, known_from)"),
+        ({"history": [{**STEP, "value": True}]}, "value must be a number (got True)"),
+        ({"history": [{**STEP, "noise": "a"}]}, "noise must be a number (got 'a')"),
+        ({"history": [{**STEP, "at": None}]}, "at must be a number (got None)"),
+        ({"history": [{**STEP, "known_from": 1.5}]}, "known_from must be an integer (got 1.5)"),
+        ({"history": [{**LOST, "kind": "gone"}]}, "kind must be one of lost, infeasible, withdrawn (got 'gone')"),
+        ({"history": [STEP]}, "its history comes to 0.5, the row says nothing; change both, or leave history out"),
+        ({"outcome": 0.7, "history": [STEP]}, "its history comes to 0.5, the row says 0.7"),
+        ({"failure": "lost", "history": [STEP, LOST]}, "its history comes to 0.5, the row says lost"),
+        ({"outcome": 0.7, "history": [AMENDED]}, "trial 1 has no outcome to amend; tell it"),
+        ({"outcome": 0.7, "history": [STEP, {**AMENDED, "reason": " "}]}, "reason must say why (got ' ')"),
+        ({"outcome": 0.5, "history": [{**STEP, "event": "refused"}, STEP]}, "cannot have happened: there is nothing"),
+        ({"outcome": 0.5, "history": [STEP, LOST]}, "trial 1 was told 0.5 before; it cannot fail any more"),
+    ],
+)
+def test_a_history_that_cannot_have_happened(ends: dict[str, Any], sentence: str) -> None:
+    invoke("new", "lab", *NEW)
+    Path("past.jsonl").write_text(json.dumps({"number": 1, "params": {"x": 0.5, "act": "relu"}, **ends}))
+    refused = invoke("import", "past.jsonl", code=2).stderr
+    assert f"past.jsonl:1: {sentence}" in refused or sentence in refused
+    assert said("show")["trials"] == []
+
+
+def test_a_history_that_went_another_way_here() -> None:
+    invoke("new", "lab", *NEW)
+    row = {"number": 1, "params": {"x": 0.5, "act": "relu"}, "asked_at": 1.0, "outcome": 0.7}
+    Path("one.jsonl").write_text(json.dumps({**row, "history": [STEP, AMENDED]}))
+    Path("two.jsonl").write_text(json.dumps({**row, "outcome": 0.9, "history": [STEP, {**AMENDED, "value": 0.9}]}))
+    invoke("import", "one.jsonl")
+    assert "two.jsonl:1: it went another way here: told 0.5, amended 0.7 (got told 0.5, amended 0.9)" in (
+        invoke("import", "two.jsonl", code=2).stderr
+    )
 
 
 def test_an_export_imported_where_it_came_from_changes_nothing_and_fills_what_is_missing() -> None:
@@ -122,6 +239,8 @@ def test_past_experiments_are_taken_in_once() -> None:
         "known": 4,
         "told": 0,
         "failed": 0,
+        "refused": 0,
+        "amended": 0,
         "pending_before": 1,
         "aged": True,
     }

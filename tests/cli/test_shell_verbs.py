@@ -92,12 +92,73 @@ def test_points_from_a_csv_and_from_toml() -> None:
     assert said("ask", "one", "--fix", "b=y")["params"] == {"a": 2.5, "b": "y"}
 
 
-def test_new_again_is_harmless_and_something_else_is_refused() -> None:
-    assert said("new", "lab", *NEW)["created"]
-    assert not said("new", "lab", *NEW)["created"]
-    assert "exists" in invoke("new", "lab", *NEW).stdout
-    assert (
-        "another goal: 'maximize' (got 'minimize')" in invoke("new", "lab", *NEW, "--goal", "minimize", code=2).stderr
+def test_parameters_come_in_the_order_in_which_they_are_typed() -> None:
+    printed = said(
+        *("new", "lab", "--choice", "c", "a,b", "--context-choice", "day", "mon,tue", "--real", "x", "0", "1"),
+        *(
+            "--integer",
+            "n",
+            "1",
+            "8",
+            "--context-real",
+            "t",
+            "0",
+            "40",
+            "--real",
+            "w",
+            "-1",
+            "1",
+            "--silence",
+            "unknown",
+        ),
+        *("--integer-log", "k", "1", "9", "--real-log=v", "1", "2"),
+    )
+    assert printed["settings"]["space"]["names"] == ["c", "x", "n", "w", "k", "v"]
+    assert printed["settings"]["context"]["names"] == ["day", "t"]
+    assert list(said("ask", "--context", "day=mon", "--context", "t=3")["params"]) == ["c", "x", "n", "w", "k", "v"]
+
+
+NEW_AGAIN = [
+    (["--goal", "minimize"], "another goal: 'maximize' (got 'minimize')"),
+    (["--patience", "5s"], "another patience: 5 rounds (got 5s)"),
+    (["--patience", "6"], "another patience: 5 rounds (got 6 rounds)"),
+    (["--silence", "floor"], "another silence: 'unknown' (got 'floor')"),
+    (["--limits", "0", "1"], "another limits: none (got 0.0 to 1.0)"),
+    (["--floor", "1"], "another floor: none (got 1.0)"),
+    (["--real", "y", "0", "2"], "another space: no y (got y is a number from 0.0 to 2.0)"),
+    (["--context-integer-log", "n", "1", "9"], "another context: no n (got n is a whole number from 1 to 9, log)"),
+    (["--algorithm", "GP-UCB-SDF"], "another algorithm: 'default' (got 'GP-UCB-SDF')"),
+]
+
+
+@pytest.mark.parametrize(("also", "sentence"), NEW_AGAIN, ids=lambda value: " ".join(value)[:40])
+def test_new_again_is_harmless_and_something_else_is_refused(also: list[str], sentence: str) -> None:
+    words = [*NEW, "--patience", "5"]
+    assert said("new", "lab", *words)["created"]
+    assert not said("new", "lab", *words)["created"]
+    assert "exists" in invoke("new", "lab", *words).stdout
+    if "GP-UCB-SDF" in also:
+        words = [word for word in words if word not in ("--silence", "unknown")]
+    refused = invoke("new", "lab", *words, *also, code=2).stderr
+    assert refused == f"Error: study 'lab' exists with {sentence}\n"
+
+
+def test_a_space_that_is_said_again_differs_in_one_thing() -> None:
+    invoke("new", "lab", *NEW)
+    rest = ["--silence", "unknown", "--seed", "0"]
+    assert not said("new", "lab", "--choice", "act", "relu,tanh", "--real", "x", "0", "1", *rest)["created"]
+    for words, sentence in (
+        (["--choice", "act", "relu,tanh", "--real", "x", "0", "2"], "x is a number from 0.0 to 1.0 (got x is a number"),
+        (["--real", "x", "0", "1", "--choice", "act", "relu,elu"], "act is one of 'relu', 'tanh' (got act is one of"),
+        (["--real", "x", "0", "1"], "act is one of 'relu', 'tanh' (got no act)"),
+        (["--points", "points.csv"], "named parameters (got a list of points)"),
+    ):
+        Path("points.csv").write_text("x\n1\n2\n")
+        assert f"exists with another space: {sentence}" in invoke("new", "lab", *words, *rest, code=2).stderr
+    invoke("new", "plates", "--points", "points.csv", *rest)
+    Path("points.csv").write_text("x\n1\n3\n")
+    assert "another space: point 1 is x = 2 (got point 1 is x = 3)" in (
+        invoke("new", "plates", "--points", "points.csv", *rest, code=2).stderr
     )
 
 

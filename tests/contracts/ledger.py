@@ -243,6 +243,57 @@ class LedgerContract:
             waiting.result(timeout=10)
         assert done.is_set()
 
+    def test_whoever_is_next_reads_while_another_asks(self, handles: Handles) -> None:
+        """And only that one; when its turn comes it sees what was written since."""
+        one, two, three = handles(), handles(), handles()
+        ready, calls, seen = threading.Event(), list[str](), dict[str, list[Event]]()
+
+        def ask(name: str, ledger: Ledger, number: int) -> int:
+            def meanwhile(turn: Ledger) -> None:
+                calls.append(name)
+                seen[f"{name}, waiting"] = everything(turn)
+                ready.set()
+
+            with ledger.asking(meanwhile) as turn:
+                seen[name] = everything(turn)
+                return turn.append([asked(number)])
+
+        memory = type(one).__name__ == "MemoryLedger"  # has nothing to read: nobody else writes to it
+        with ThreadPoolExecutor(2) as pool:
+            with one.asking(lambda turn: calls.append("one")) as turn:
+                second = pool.submit(ask, "two", two, 2)
+                assert memory or ready.wait(60)
+                third = pool.submit(ask, "three", three, 3)
+                assert calls == ([] if memory else ["two"])
+                assert turn.append([asked(1)]) == 1
+            assert {second.result(timeout=60), third.result(timeout=60)} == {2, 3}
+        assert memory or seen["two, waiting"] == []
+        assert memory or seen["two"] == [asked(1)]
+        assert memory or seen["three"] == [asked(1), asked(2)]
+
+    def test_a_turn_in_which_a_number_was_taken(self, handles: Handles) -> None:
+        """It goes on, still excluding others: they get in when it has written, or is over."""
+        one, two = handles(), handles()
+        inside = threading.Event()
+
+        def ask() -> None:
+            with two.asking():
+                inside.set()
+
+        with ThreadPoolExecutor(1) as pool:
+            with one.asking() as turn:
+                two.append([asked(1)])
+                waiting = pool.submit(ask)
+                with pytest.raises(Taken):
+                    turn.append([asked(1)])
+                assert everything(turn) == [asked(1)]
+                assert not inside.wait(0.3)
+                assert turn.append([asked(2)]) == 2
+                assert turn.append([told(2)]) == 3
+                assert everything(turn) == [asked(1), asked(2), told(2)]
+            waiting.result(timeout=60)
+        assert inside.is_set()
+
     def test_an_ask_that_raises_lets_the_next_one_in(self, handles: Handles) -> None:
         one, two = handles(), handles()
         with pytest.raises(ZeroDivisionError), one.asking():

@@ -1,4 +1,5 @@
-"""A lab in the middle of its life, made once: with its newest rows in the WAL only, and closed in order."""
+"""Where faults happen: an empty store of each kind, and a lab in the middle of its life, made once, with its newest
+rows in the WAL only or closed in order."""
 
 from pathlib import Path
 
@@ -15,3 +16,11 @@ def crashed(tmp_path_factory: pytest.TempPathFactory) -> Lab:
 @pytest.fixture(scope="session")
 def rested(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     return lab(Path(tmp_path_factory.mktemp("rested")) / "lab", closed=True)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty store, for this test alone."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/lab.db"
+    return str(request.getfixturevalue("postgres_url"))

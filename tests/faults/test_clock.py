@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from belated import Real, Study
@@ -20,13 +18,6 @@ class Clock:
     def __call__(self) -> float:
         self.now += 1.0
         return self.now
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/lab.db"
-    return str(request.getfixturevalue("postgres_url"))
 
 
 def clocked(url: str, clock: Clock, silence: str = "floor") -> Study:

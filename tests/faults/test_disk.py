@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from belated.check import acknowledged
 from tests.faults.client import NAME, VERBS
-from tests.faults.world import Answer, Lab, client, sound
+from tests.faults.world import Answer, Lab, client, small_disk, sound
 
 MOST = 100
 
@@ -84,4 +85,32 @@ def test_no_file_may_grow_any_more(rested: Lab, tmp_path: Path) -> None:
     asks = [(f"more-{i}", study.ask(key=f"more-{i}")) for i in range(count + 2)]
     assert [trial.number for _, trial in asks] == list(range(before.trials + 1, before.trials + count + 3))
     report = acknowledged(here.url, NAME, asks)
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("place", ["crashed", "rested"])
+def test_a_disk_that_is_really_full(request: pytest.FixtureRequest, tmp_path: Path, place: str) -> None:
+    """What was acknowledged is there and can be read, one sentence for the rest; with room it goes on."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with small_disk(disk, kilobytes=1024):
+        here = request.getfixturevalue(place).copy(disk / "lab")
+        before = sound(here.url)
+        answer = client(here.url, "full", str(2**40))  # no limit but the disk's
+        refused_in_one_sentence(answer)
+        count = len(answer.lines) - 2  # all but "ready" and the sentence
+        assert count >= 2
+        (disk / "ballast").write_bytes(bytes(shutil.disk_usage(disk).free))  # to the last byte
+        for verb in ("ask", "tell"):
+            refused_in_one_sentence(client(here.url, verb))
+        left = sound(here.url)
+        assert left.trials in (before.trials + count, before.trials + count + 1)
+        (disk / "ballast").unlink()
+        study = here.open()
+        asks = [(f"more-{i}", study.ask(key=f"more-{i}")) for i in range(count)]
+        assert [trial.number for _, trial in asks] == list(range(before.trials + 1, before.trials + count + 1))
+        study._ledger.close()
+        elsewhere = here.copy(tmp_path / "elsewhere")  # a larger disk
+    assert elsewhere.open().ask(key="the-ask").number == left.trials + 1
+    report = acknowledged(elsewhere.url, NAME, asks)
     assert report.ok, str(report)

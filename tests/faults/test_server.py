@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -20,7 +23,7 @@ from belated.check import acknowledged
 from belated.errors import Unreachable
 from tests.faults.client import NAME, VERBS, create, fill
 from tests.faults.proxy import Cut, Proxy, proxying
-from tests.faults.world import CLIENT, ENV, client, running, sound
+from tests.faults.world import CLIENT, ENV, client, running, small_disk, sound
 from tests.postgres import USER, Server, serving
 
 
@@ -98,6 +101,44 @@ def test_the_server_crashes_again_and_again_under_load(server: Server, url: str,
     crash_under_load(server, url, tmp_path, writers=8, rounds=40, crashes=8)
 
 
+@pytest.fixture
+def small_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Server, Path]]:
+    """A server whose files are on a small disk, and where that is."""
+    with tempfile.TemporaryDirectory(prefix="belated-disk-") as folder, small_disk(Path(folder), kilobytes=160_000):
+        Path(folder).chmod(0o755)  # the server is another user
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        with serving() as own:
+            monkeypatch.undo()
+            yield own, Path(folder)
+
+
+def test_the_server_s_disk_is_really_full(small_server: tuple[Server, Path]) -> None:
+    """One sentence; and with room again, and the server up again if it gave up, what was acknowledged is there."""
+    server, disk = small_server
+    asks, tells = [], []
+    with server.database() as url:
+        study = fill(url)
+        ballast = disk / "ballast"
+        ballast.write_bytes(bytes(shutil.disk_usage(disk).free))
+
+        def go_on() -> None:
+            for i in range(10_000):
+                asks.append((f"more-{i}", study.ask(params={"x": 0.5}, key=f"more-{i}")))
+                tells.append((asks[-1][1].number, 0.5, study.tell(asks[-1][1], 0.5).status))
+
+        with pytest.raises(Unreachable) as refused:
+            go_on()
+        assert "\n" not in str(refused.value)
+        ballast.unlink()
+        server.stop("immediate")
+        server.start()
+        again = Study.open(url, NAME)
+        assert [again.ask(params={"x": 0.5}, key=key).params for key, _ in asks] == [trial.params for _, trial in asks]
+        assert again.ask().number > 12 + len(asks)
+        report = acknowledged(url, NAME, asks, tells)
+        assert report.ok, str(report)
+
+
 def test_a_server_that_is_gone_for_good(server: Server, url: str) -> None:
     """One sentence, and when it is back the same study goes on."""
     study = fill(url)
@@ -145,21 +186,27 @@ def test_dropped_in_mid_ask(server: Server, url: str) -> None:
 # The client is killed at every message that it sends
 
 
-@pytest.mark.parametrize("verb", ["batch", "add", pytest.param("ask", marks=pytest.mark.long)])
+@pytest.mark.parametrize("verb", ["batch", "tell", *(pytest.param(v, marks=pytest.mark.long) for v in ("ask", "add"))])
 def test_killed_at_every_message(url: str, verb: str) -> None:
     """All of it or nothing, whatever was sent; the retry finds out which."""
     fill(url)
+    killed = 0
     for when in range(1, 100):
         before = sound(url)
         answer = client(url, verb, inject=f"sendto:signal=SIGKILL:when={when}")
         left = sound(url)
         assert left.events in (before.events, before.events + EVENTS[verb])
+        sent = len(re.findall(r"^\d+ +sendto\(", answer.trace, re.MULTILINE))
+        if answer.acknowledged:  # it takes no more messages than that
+            assert sent < when
+            break
+        assert (answer.status, sent) == (-signal.SIGKILL, when)
+        killed += 1
         if left.events > before.events:  # it happened: from here on it is found by its key
             break
-        assert not answer.acknowledged
+    assert killed > 2
     assert client(url, verb).acknowledged
     assert sound(url).events == left.events
-    assert when > 2
 
 
 # The answer to a write is lost

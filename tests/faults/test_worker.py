@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -15,15 +14,6 @@ from belated.events import Asked, Told
 from belated.ledger import store
 from tests.faults.client import NAME, fill
 from tests.faults.world import running, sound
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return (
-        str(request.getfixturevalue("postgres_url"))
-        if request.param == "postgresql"
-        else f"sqlite:///{tmp_path}/lab.db"
-    )
 
 
 def test_a_worker_that_is_killed_in_mid_ask(url: str) -> None:

@@ -48,6 +48,26 @@ def straced() -> str:
     pytest.skip(reason)
 
 
+@contextmanager
+def small_disk(folder: Path, kilobytes: int) -> Iterator[None]:
+    """A filesystem of this size at a folder; where nothing may be mounted the test is skipped, in CI it fails."""
+    mount, umount = shutil.which("mount"), shutil.which("umount")
+    reason = "there is no mount"
+    if mount is not None and umount is not None:
+        words = [mount, "-t", "tmpfs", "-o", f"size={kilobytes}k", "belated-test", str(folder)]
+        tried = subprocess.run(words, capture_output=True, check=False)
+        if tried.returncode == 0:
+            try:
+                yield
+            finally:
+                subprocess.run([umount, "--lazy", str(folder)], check=True)
+            return
+        reason = f"nothing may be mounted here: {tried.stderr.decode(errors='replace').strip()}"
+    if os.environ.get("CI"):
+        pytest.fail(f"CI must run the fault tests: {reason}")
+    pytest.skip(reason)
+
+
 @dataclass(frozen=True)
 class Lab:
     """A SQLite store in a folder of its own."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from belated.errors import InvalidInput, Unavailable
+from belated.errors import InvalidInput
 from belated.learner.algorithms import DEFAULT, PAPER, Schedule, named, paper
 from belated.learner.confidence import Constant, Theory
 from belated.learner.kernels import SE, Matern52, Product
@@ -103,7 +103,7 @@ def test_the_default_is_not_the_papers():
 
 
 def test_every_part_may_be_fixed_by_hand():
-    algorithm = paper("GP-UCB-SDF", kernel=SE(0.1), lam=0.05, beta=2.5, refit_every=None, start=7, reading="text")
+    algorithm = paper("GP-UCB-SDF", kernel=SE(0.1), lam=0.05, beta=2.5, refit_every=None, start=7)
     assert algorithm.kernel == SE(0.1)
     assert algorithm.lam == 0.05
     assert algorithm.beta == Constant(2.5)
@@ -169,7 +169,6 @@ def test_the_default_begins_by_dimension():
         ({"kernel": "SE"}, r"^kernel must be .*\(got 'SE'\)"),
         ({"kernel": SE}, r"^kernel must be .*\(got "),
         ({"kernel": 0.1}, r"^kernel must be .*\(got 0.1\)"),
-        ({"reading": "relased"}, r'^reading must be "text" or "released" \(got \'relased\'\)'),
         ({"beta": THEORY, "lam": 0.1}, r"^lam is set by confidence.Theory to 1 \+ 2/T; leave it out"),
     ],
     ids=repr,
@@ -184,12 +183,6 @@ def test_beta_is_named_when_it_is_refused():
     """The user wrote beta=, not value=."""
     with pytest.raises(InvalidInput, match=r"^beta must be "):
         paper("GP-UCB", beta=-1.0)
-
-
-def test_the_released_reading_is_refused_in_one_sentence():
-    with pytest.raises(Unavailable, match='reading="released" comes with the reproduction') as caught:
-        paper("GP-UCB-SDF", reading="released")
-    assert "\n" not in str(caught.value)
 
 
 def test_a_spec_is_plain():

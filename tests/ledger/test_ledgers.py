@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+import belated.ledger.postgres
 from belated.ledger import Store, store
 from belated.ledger.memory import MemoryLedger
 from belated.ledger.sqlite import locked
@@ -158,6 +160,32 @@ def test_making_the_same_store_at_once(tmp_path: Path, request: pytest.FixtureRe
             thread.join()
         assert wrong == []
         assert sorted(made) == [False] * 7 + [True]
+
+
+@pytest.mark.parametrize("statement", ["READ", "APPEND_AND_LEAVE", "LEAVE"])
+def test_a_turn_that_goes_wrong_leaves_no_lock_behind(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    """A statement may fail though its connection lives on, and would keep the lock."""
+    one, two = store(postgres_url), store(postgres_url)
+    one.create("a", {})
+    with one.ledger("a").asking() as turn:
+        held: Any = turn
+        execute = held.connection.execute
+
+        def fails(query: str, *words: object) -> Any:
+            if query == getattr(belated.ledger.postgres, statement):
+                raise psycopg.errors.QueryCanceled("canceling statement due to statement timeout")
+            return execute(query, *words)
+
+        monkeypatch.setattr(held.connection, "execute", fails)
+        assert everything(turn) == []
+        if statement != "LEAVE":
+            assert turn.append([asked(1)]) == 1
+    with two.ledger("a").asking() as turn:
+        assert turn.append([asked(2)]) == (1 if statement == "LEAVE" else 2)
+    for each in (one, two):
+        each.close()
 
 
 # Forks ----------------------------------------------------------------------------------------------------------------

@@ -87,9 +87,10 @@ def add(
     name, said = (words[0], words[1:]) if words and "=" not in words[0] else (None, words)
     if not said:
         raise InvalidInput("the arguments must be [NAME] K=V ..., a value for every parameter (got none)")
+    texts = pairs(said, "an argument")
     study = opened(url, name)
     trial = study.add(
-        params_of(study.settings.space, pairs(said, "an argument")),
+        params_of(study.settings.space, texts),
         None if value is None else decimal(value, "--value"),
         context=context_of(study.settings.context, context),
         at=None if at is None else moment(at, "--at"),

@@ -24,30 +24,48 @@ from belated.settings import Settings
 Result = TypeVar("Result")
 
 
-def at_once(url: str, name: str, work: Callable[[Study], Result], *, asks: bool = False, dry: bool = False) -> Result:
-    """Do to a study what `work` does to a copy of it in memory, in one transaction; again, if others were first.
+Events = Sequence[Event]
 
-    asks  the work makes trials: asks of others wait for it, as they do for each other
-    dry   leave it at the copy
-    """
+
+def found(url: str, name: str) -> tuple[Settings, Ledger]:
+    """The settings and the ledger of a study that exists."""
     place = store(url)
     spec = place.spec(name)
     if spec is None:
         raise UnknownStudy(f"there is no study {shown(name)}; there are {listed(place.names()) or 'none'}")
-    settings, ledger = Settings.of(spec), place.ledger(name)
+    return Settings.of(spec), place.ledger(name)
+
+
+def copied(url: str, name: str) -> tuple[Study, Events]:
+    """A copy of a study in memory, and the events that it is made of."""
+    settings, ledger = found(url, name)
+    events = list(ledger.read())
+    return Study(settings, MemoryLedger(list(events)), name, time.time), events
+
+
+def at_once(
+    url: str, name: str, work: Callable[[Study, Events], Result], *, asks: bool = False, dry: bool = False
+) -> Result:
+    """Do to a study what `work` does to a copy of it in memory, in one transaction; again, if others were first.
+
+    work  is given the copy, and the events that it is made of
+    asks  the work makes trials: asks of others wait for it, as they do for each other
+    dry   leave it at the copy
+    """
+    settings, ledger = found(url, name)
     while True:
-        with ledger.asking() if asks and not dry else nullcontext():
-            before = list(ledger.read())
+        with ledger.asking() if asks and not dry else nullcontext(ledger) as turn:
+            before = list(turn.read())
             memory = MemoryLedger(list(before))
-            result = work(Study(settings, memory, name, time.time))
+            result = work(Study(settings, memory, name, time.time), before)
             new = memory.events[len(before) :]
             if not new or dry:
                 return result
             try:
-                last = ledger.append(new)
+                last = turn.append(new)
             except Taken:
                 continue
-            _first(ledger, len(before), last - len(new), new)
+            _first(turn, len(before), last - len(new), new)
             return result
 
 
@@ -74,14 +92,14 @@ class Outcomes:
 
 def tell_all(url: str, name: str, path: Path) -> Outcomes:
     """Tell the outcomes of a CSV with the columns number, value (or outcome), and maybe at (or told_at) and noise."""
-    return at_once(url, name, lambda study: _tell(study, path))
+    return at_once(url, name, lambda study, _: _tell(study, path))
 
 
 def _tell(study: Study, path: Path) -> Outcomes:
     aliases = {"outcome": "value", "told_at": "at"}
-    known = {"value", "at", *columns_of(study)}
+    known = ["number", "value", "at", *columns_of(study)]
     counts, flags, faults = Counter[str](), [], Faults(path)
-    records = csv_of(path, faults, required=("number", "value|outcome"), known=lambda title: title in known)
+    records = csv_of(path, faults, required=("number", "value|outcome"), known=known)
     for record in records:
         with faults.at(record.line):
             cells = {aliases.get(title, title): text for title, text in record.cells.items()}

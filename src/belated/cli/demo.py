@@ -17,9 +17,9 @@ import click
 
 from belated.cli.contest import ENTRANTS, Contest, Summary, Task, hold
 from belated.cli.looks import counted
-from belated.cli.parallel import cores
 from belated.cli.picture import FORMATS, draw
 from belated.errors import InvalidInput, Unavailable
+from belated.parallel import cores
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -10,13 +10,13 @@ import click
 from belated import Study, studies
 from belated.cli.cells import decimal, integer
 from belated.cli.found import as_json, following, misused, say, verb
-from belated.cli.spaces import SETTINGS, either, from_csv, from_options, from_toml, parameter_options
+from belated.cli.spaces import SETTINGS, Ordered, either, from_csv, from_options, from_toml, parameter_options
 from belated.errors import InvalidInput, Unreachable, Unreadable
 from belated.learner.algorithms import PAPER
 from belated.learner.silence import SILENCES
 
 
-@click.command()
+@click.command(cls=Ordered)
 @verb("NAME")
 @click.option("--space", "file", type=click.Path(path_type=Path), help="A TOML file, as above.")
 @click.option("--points", type=click.Path(path_type=Path), help="A CSV: the only queries there are, one to a row.")

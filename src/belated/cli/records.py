@@ -11,7 +11,7 @@ import io
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,9 +83,9 @@ def toml_of(path: Path) -> dict[str, Any]:
 
 
 def csv_of(
-    path: Path, faults: Faults, *, required: Iterable[str] = (), known: Callable[[str], bool] = lambda name: True
+    path: Path, faults: Faults, *, required: Iterable[str] = (), known: Iterable[str] | None = None
 ) -> list[Record]:
-    """The rows of a CSV under its first line, which names the columns."""
+    """The rows of a CSV under its first line, which names the columns: some are required, others may not be known."""
     reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
     records: list[Record] = []
     titles: list[str] | None = None
@@ -113,8 +113,9 @@ def csv_of(
     return records
 
 
-def _titles(path: Path, line: int, row: list[str], required: Iterable[str], known: Callable[[str], bool]) -> list[str]:
+def _titles(path: Path, line: int, row: list[str], required: Iterable[str], known: Iterable[str] | None) -> list[str]:
     titles = [cell.strip() for cell in row]
+    hint = "; cells are separated by commas" if len(titles) == 1 and (";" in row[0] or "\t" in row[0]) else ""
     for i, name in enumerate(titles):
         if not name:
             raise InvalidInput(f"{path}:{line}: column {i + 1} must have a name")
@@ -123,11 +124,12 @@ def _titles(path: Path, line: int, row: list[str], required: Iterable[str], know
     missing = [name for name in required if not any(one in titles for one in name.split("|"))]
     if missing:
         wanted = " and ".join(name.replace("|", " or ") for name in missing)
-        hint = "; cells are separated by commas" if len(titles) == 1 and (";" in row[0] or "\t" in row[0]) else ""
         raise InvalidInput(f"{path}:{line}: there must be a column {wanted} (got {listed(titles)}){hint}")
+    columns = titles if known is None else list(known)
     for name in titles:
-        if not known(name):
-            raise InvalidInput(f"{path}:{line}: there is no column {shown(name)} to be read here")
+        if name not in columns:
+            there = f"there is no column {shown(name)} to be read here (there are {listed(columns)})"
+            raise InvalidInput(f"{path}:{line}: {there}{hint}")
     return titles
 
 

@@ -2,7 +2,7 @@
 
 A row is a trial: its number, params, context, asked_at, and what ended it (outcome, noise, told_at, known_from, or
 failure). Statuses and ages are not in it: they follow. known_from is the first number whose choice could use the
-outcome, so that delays in rounds come back too.
+outcome, so that delays in rounds come back too. A row of JSON lines has a history where more happened than one tell.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -20,9 +20,10 @@ from typing import Any
 
 from belated import Study, Trial
 from belated.cli.cells import Cells, decimal, integer, moment
+from belated.cli.happened import End, Step, end_of, step_of
 from belated.cli.records import Faults, Record, csv_of, json_lines_of
 from belated.errors import InvalidInput
-from belated.events import FAILURES, Failure
+from belated.events import FAILURES, Failed, Failure, Told
 from belated.plain import number, shown, whole
 from belated.trials import frozen
 
@@ -44,12 +45,25 @@ class Row:
     told_at: float | None = None
     known_from: int | None = None
     failure: Failure | None = None
+    history: tuple[Step, ...] = ()  # everything that happened to it; empty: no more than its outcome says
     key: str = field(default="")  # what makes importing again change nothing
 
-    @property
-    def rounds(self) -> int:
-        """Its delay in rounds; 1 is told at once."""
-        return 1 if self.known_from is None or self.number is None else max(1, self.known_from - self.number)
+    def steps(self, asked_at: float, now: float) -> Sequence[Step]:
+        """All that happened to it: its history, or what its outcome or failure comes to; times that it leaves out are
+        when it was asked, and now."""
+        if self.history or (self.outcome is None and self.failure is None):
+            return self.history
+        event: Told | Failed
+        if self.failure is not None:
+            event = Failed(number=0, kind=self.failure, at=now if self.told_at is None else self.told_at)
+        else:
+            at = asked_at if self.told_at is None else self.told_at
+            event = Told(number=0, value=self.outcome or 0.0, noise=self.noise, at=at)
+        return [Step(event, self.known_from or 0)]
+
+    def rounds(self, step: Step) -> int:
+        """How many rounds after it was asked a step could be known; 1 is at once."""
+        return 1 if self.number is None else max(1, step.known_from - self.number)
 
 
 def title(name: str) -> str:
@@ -61,7 +75,7 @@ def title(name: str) -> str:
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
-def plain_row(trial: Trial) -> dict[str, Any]:
+def plain_row(trial: Trial, steps: Sequence[Step] = ()) -> dict[str, Any]:
     row: dict[str, Any] = {"number": trial.number, "params": dict(trial.params)}
     if trial.context is not None:
         row["context"] = dict(trial.context)
@@ -70,11 +84,14 @@ def plain_row(trial: Trial) -> dict[str, Any]:
         value = getattr(trial, name)
         if value is not None:
             row[name] = value
+    if steps and not (len(steps) == 1 and isinstance(steps[0].event, Told)):
+        row["history"] = [step.plain() for step in steps]
     return row
 
 
-def as_json_lines(trials: Iterable[Trial]) -> Iterator[str]:
-    return (json.dumps(plain_row(trial), allow_nan=False) + "\n" for trial in trials)
+def as_json_lines(trials: Iterable[Trial], steps: Mapping[int, Sequence[Step]]) -> Iterator[str]:
+    rows = (plain_row(trial, steps.get(trial.number, ())) for trial in trials)
+    return (json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
 
 def as_csv(study: Study, trials: Iterable[Trial]) -> Iterator[str]:
@@ -106,15 +123,15 @@ def records_of(study: Study, path: Path, faults: Faults) -> list[Record]:
         return json_lines_of(path, faults)
     if ending != ".csv":
         raise InvalidInput(f"FILE must end in .csv or .jsonl (got {path})")
-    known = {*ALIASES, "key", *columns_of(study)}
-    return csv_of(path, faults, known=lambda name: name in known)
+    return csv_of(path, faults, known=[*columns_of(study), *ALIASES, "key"])
 
 
-def columns_of(study: Study) -> set[str]:
-    """The columns of an export, and others that mean a parameter."""
-    context = study.settings.context
+def columns_of(study: Study) -> list[str]:
+    """The columns of an export, and others that mean a parameter; those that a person would type first."""
+    space, context = study.settings.space, study.settings.context
     around = {} if context is None else _columns(context.names, "context.")
-    return {*FIELDS, *_columns(study.settings.space.names, "params."), *around}
+    typed = [*map(title, space.names), *FIELDS[1:], *around]
+    return list(dict.fromkeys([*typed, *FIELDS, *_columns(space.names, "params.")]))
 
 
 def _columns(names: Iterable[str], prefix: str) -> dict[str, str]:
@@ -152,6 +169,7 @@ def row_of(study: Study, record: Record, nested: bool) -> Row:
     key = ends.get("key", "")
     if not isinstance(key, str):
         raise InvalidInput(f"key must be a string (got {shown(key)})")
+    history = _history(ends)
     return Row(
         line=record.line,
         params=space.as_given(params),
@@ -163,12 +181,32 @@ def row_of(study: Study, record: Record, nested: bool) -> Row:
         told_at=_time(ends, "told_at"),
         known_from=_whole(ends, "known_from"),
         failure=failure,
+        history=history,
         key=key,
     )
 
 
+def _history(ends: Mapping[str, Any]) -> tuple[Step, ...]:
+    """The steps of a row, if it has any; what they come to is what the row says."""
+    given = ends.get("history", [])
+    if not isinstance(given, list):
+        raise InvalidInput(f"history must be a list of steps (got {shown(given)})")
+    steps = tuple(map(step_of, given))
+    said = _number(ends, "outcome"), _number(ends, "noise"), ends.get("failure")
+    if steps and end_of(steps) != said:
+        there, here = (worded(end) for end in (end_of(steps), said))
+        raise InvalidInput(f"its history comes to {there}, the row says {here}; change both, or leave history out")
+    return steps
+
+
+def worded(end: End) -> str:
+    outcome, noise, failure = end
+    told = "nothing" if outcome is None else f"{outcome!r}" if noise is None else f"{outcome!r} (noise {noise!r})"
+    return failure or told
+
+
 def _nested(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]]:
-    known = {*FIELDS, *ALIASES, "key", "params", "context"}
+    known = {*FIELDS, *ALIASES, "key", "params", "context", "history"}
     for name in cells:
         if name not in known:
             raise InvalidInput(f"there is no field {shown(name)}; parameters stand under params")

@@ -22,11 +22,13 @@ SETTINGS = (
 Declared = dict[str, Parameter] | Points
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-BOUNDS: dict[str, Callable[[str, str], Parameter]] = {
+TYPED = "belated.typed"  # in click's context: the names of the options, in the order in which they were typed
+MADE: dict[str, Callable[..., Parameter]] = {
     "real": lambda low, high: Real(decimal(low, "low"), decimal(high, "high")),
     "real_log": lambda low, high: Real(decimal(low, "low"), decimal(high, "high"), log=True),
     "integer": lambda low, high: Integer(integer(low, "low"), integer(high, "high")),
     "integer_log": lambda low, high: Integer(integer(low, "low"), integer(high, "high"), log=True),
+    "choice": lambda options: Choice(*map(scalar, options.split(","))),
 }
 HELP = {
     "real": "A number from LOW to HIGH.",
@@ -47,7 +49,7 @@ def parameter_options(function: Function) -> Function:
             metavar="NAME A,B,...",
             help=f"One of several options{of}, without order: numbers, true, false, null or words.",
         )(function)
-        for kind in reversed(BOUNDS):
+        for kind in reversed(HELP):
             function = click.option(
                 f"--{prefix}{kind.replace('_', '-')}",
                 type=(str, str, str),
@@ -58,21 +60,38 @@ def parameter_options(function: Function) -> Function:
     return function
 
 
-def from_options(said: Mapping[str, Any], prefix: str = "") -> dict[str, Parameter]:
-    """The parameters that options declare."""
-    found: dict[str, Parameter] = {}
+class Ordered(click.Command):
+    """A command that knows in which order its options were typed, those of different kinds among each other too."""
 
-    def declare(name: str, made: Callable[[], Parameter]) -> None:
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            opts, _, order = self.make_parser(ctx).parse_args(list(args))
+        except click.BadOptionUsage as error:
+            option = next(param for param in self.params if error.option_name in param.opts)
+            raise click.UsageError(f"{error.option_name} must be followed by {option.metavar}", ctx) from None
+        ctx.meta[TYPED] = [param.name for param in order]
+        for param in self.params:
+            said = opts.get(param.name or "", []) if param.nargs > 1 else []
+            for words in said if getattr(param, "multiple", False) else [said]:
+                if any(word.startswith("--") for word in words):  # click takes whatever comes next
+                    got = f"must be followed by {param.metavar} (got {' '.join(words)})"
+                    raise click.UsageError(f"{param.opts[0]} {got}", ctx)
+        return super().parse_args(ctx, args)
+
+
+def from_options(said: Mapping[str, Any], prefix: str = "") -> dict[str, Parameter]:
+    """The parameters that options declare, in the order in which they were typed."""
+    found: dict[str, Parameter] = {}
+    kinds = {f"{prefix}{kind}": made for kind, made in MADE.items()}
+    left = {kind: iter(said[kind]) for kind in kinds}
+    for kind in click.get_current_context().meta[TYPED]:
+        if kind not in kinds:
+            continue
+        name, *bounds = next(left[kind])
         if name in found:
             raise InvalidInput(f"names must differ (got {shown(name)} twice)")
         with about(f"{name}: "):
-            found[name] = made()
-
-    for kind, made in BOUNDS.items():
-        for name, low, high in said[f"{prefix}{kind}"]:
-            declare(name, lambda made=made, low=low, high=high: made(low, high))  # type: ignore[misc]
-    for name, options in said[f"{prefix}choice"]:
-        declare(name, lambda options=options: Choice(*map(scalar, options.split(","))))  # type: ignore[misc]
+            found[name] = kinds[kind](*bounds)
     return found
 
 

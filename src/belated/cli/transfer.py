@@ -5,18 +5,20 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import click
 
 from belated import Study
-from belated.cli.bulk import at_once
-from belated.cli.found import as_json, name_of, opened, say, taken, verb, warn
+from belated.cli.bulk import at_once, copied
+from belated.cli.found import as_json, name_of, say, taken, verb, warn
+from belated.cli.happened import Step, do_again, happened, missing, untold
 from belated.cli.looks import counted
 from belated.cli.records import Faults, written
 from belated.cli.rows import Place, Row, as_csv, as_json_lines, key_of_row, place_of, records_of, row_of
+from belated.events import NAMES, Event
 
 FORMATS = ("csv", "jsonl")
 
@@ -28,16 +30,22 @@ FORMATS = ("csv", "jsonl")
 def export(words: tuple[str, ...], url: str, kind: str | None, out: Path | None) -> None:
     """Write every trial as CSV or JSON lines. Importing that into a study of the same space gives the same trials.
 
+    JSON lines carry all that happened to a trial: its outcome, and what was told, refused, failed and amended on the
+    way, with times and reasons. A CSV is a sheet for people: the outcome in effect, or how the trial failed.
+
+    Not carried: what belongs to the study (its settings, an amended floor or limits, whether it is closed: see belated
+    new) and to its choices (notes, hyperparameters, keys). Imported trials are given by hand.
+
     \b
     Examples:
       $ belated export catalyst --out trials.csv
       $ belated export catalyst --format jsonl
     """
     name, _ = taken(words, 0, "[NAME]")
-    study = opened(url, name)
+    study, events = copied(url, name_of(url, name))
     chosen = kind or ("jsonl" if out is not None and out.suffix.lower() in (".jsonl", ".ndjson") else "csv")
     trials = study.trials()
-    pieces: Iterator[str] = as_csv(study, trials) if chosen == "csv" else as_json_lines(trials)
+    pieces: Iterator[str] = as_csv(study, trials) if chosen == "csv" else as_json_lines(trials, happened(events))
     if out is None:
         for piece in pieces:
             click.echo(piece, nl=False)
@@ -55,6 +63,8 @@ class Imported:
     known: int  # rows that were here before
     told: int  # outcomes that are heard now
     failed: int
+    refused: int  # tells that had been refused, on record now
+    amended: int
     pending_before: int  # queries that were out, and are older by `new` rounds now
     aged: bool  # whether that matters: patience counts rounds, or nothing does
 
@@ -76,20 +86,54 @@ def import_(words: tuple[str, ...], url: str, in_json: bool, dry_run: bool) -> N
     """
     name, (file,) = taken(words, 1, "[NAME] FILE")
     path = Path(file)
-    done = at_once(url, name_of(url, name), lambda study: take_in(study, path), asks=True, dry=dry_run)
+    done = at_once(url, name_of(url, name), lambda study, events: take_in(study, events, path), asks=True, dry=dry_run)
     if done.new and done.pending_before and done.aged:
         would = "would be" if dry_run else "is" if done.pending_before == 1 else "are"
         queries = counted(done.pending_before, "pending query", "pending queries")
         warn(f"{queries} {would} {counted(done.new, 'round')} older by the imported rows; import before asking")
     parts = [counted(done.new, "new trial"), f"{done.known} here before", counted(done.told, "outcome")]
-    if done.failed:
-        parts.append(f"{done.failed} failed")
+    parts += [f"{n} {what}" for what in ("failed", "refused", "amended") if (n := getattr(done, what))]
     verb_ = "Would import" if dry_run else "Imported"
     say(asdict(done), in_json, lambda: f"{verb_} {counted(done.rows, 'row')}: {', '.join(parts)}")
 
 
-def take_in(study: Study, path: Path) -> Imported:
-    """Every row of a file as a trial of the study, each outcome told in the round in which it was heard."""
+@dataclass(frozen=True, order=True)
+class Due:
+    """What is still to happen to a trial, in this order; the first of it before the choice of this round."""
+
+    round: int
+    at: float
+    number: int
+    steps: Sequence[Step] = field(compare=False)
+    row: Row = field(compare=False)
+
+
+class Agenda:
+    """Things that happened to trials, done again round by round."""
+
+    def __init__(self, study: Study, faults: Faults) -> None:
+        self.study, self.faults = study, faults
+        self.counts: Counter[str] = Counter()
+        self._due: list[Due] = []
+
+    def add(self, row: Row, number: int, steps: Sequence[Step], least: int = 0) -> None:
+        """The next step is due when it could be known; one of a trial that was here before at once."""
+        if steps:
+            at_round = max(least, number + row.rounds(steps[0])) if least else 0
+            heapq.heappush(self._due, Due(at_round, steps[0].event.at, number, steps, row))
+
+    def until(self, t: float) -> None:
+        """Let happen what the choice of round t can know."""
+        while self._due and self._due[0].round <= t:
+            due = heapq.heappop(self._due)
+            with self.faults.at(due.row.line):
+                event = due.steps[0].event
+                self.counts[NAMES[type(event)]] += do_again(self.study, due.number, event)
+                self.add(due.row, due.number, due.steps[1:], due.round)
+
+
+def take_in(study: Study, events: Sequence[Event], path: Path) -> Imported:
+    """Every row of a file as a trial of the study, each thing that happened in the round in which it did."""
     faults = Faults(path)
     rows: list[Row] = []
     for record in records_of(study, path, faults):
@@ -98,40 +142,36 @@ def take_in(study: Study, path: Path) -> Imported:
     faults.refuse()
     if all(row.number is not None for row in rows):
         rows.sort(key=lambda row: row.number or 0)
-    trials = study.trials()
+    trials, before, agenda = study.trials(), happened(events), Agenda(study, faults)
     here: dict[Place, list[int]] = {}
     for trial in trials:
         here.setdefault(place_of(trial), []).append(trial.number)
-    counts = Counter(pending=sum(trial.status == "pending" for trial in trials))
     seen: Counter[str] = Counter()
-    last = len(trials)
-    coming: list[tuple[int, float, int, Row]] = []  # (the round that can know its end, when, trial, row)
-
-    def end_before(t: float) -> None:
-        while coming and coming[0][0] <= t:
-            _, _, number, row = heapq.heappop(coming)
-            with faults.at(row.line):
-                counts.update(end(study, number, row))
-
+    last, known, now = len(trials), 0, study.clock()
     for row in rows:
-        end_before(last + 1)
+        agenda.until(last + 1)
         with faults.at(row.line):
             same = here.get(place_of(row))
             number = same.pop(0) if same else enter(study, row, key_of_row(row, seen))
-            due = number + row.rounds if number > last else 0
-            counts["known"] += number <= last
-            last = max(last, number)
-            if row.outcome is not None or row.failure is not None:
-                heapq.heappush(coming, (due, row.told_at or 0.0, number, row))
-    end_before(math.inf)
+            steps = row.steps(study.trial(number).asked_at, now)
+            if number <= last:
+                known += 1
+                agenda.add(row, number, (missing if row.history else untold)(before.get(number, []), steps))
+            else:
+                last = number
+                agenda.add(row, number, steps, least=number + 1)
+    agenda.until(math.inf)
     faults.refuse()
+    counts = agenda.counts
     return Imported(
         rows=len(rows),
         new=last - len(trials),
-        known=counts["known"],
+        known=known,
         told=counts["told"],
         failed=counts["failed"],
-        pending_before=counts["pending"],
+        refused=counts["refused"],
+        amended=counts["amended"],
+        pending_before=sum(trial.status == "pending" for trial in trials),
         aged=not study.settings.patience.by_clock,
     )
 
@@ -140,14 +180,3 @@ def enter(study: Study, row: Row, key: str) -> int:
     """The row's trial, by its number; the same as before, if it was imported before."""
     at = row.told_at if row.asked_at is None else row.asked_at
     return study.add(row.params, context=row.context, at=at, key=key).number
-
-
-def end(study: Study, number: int, row: Row) -> dict[str, int]:
-    """What ended the row's trial, and what of it is news."""
-    before = study.trial(number)
-    if row.failure is not None:
-        return {"failed": study.fail(number, row.failure).failure != before.failure}
-    if row.outcome is None:
-        return {}
-    at = before.asked_at if row.told_at is None else row.told_at
-    return {"told": study.tell(number, row.outcome, noise=row.noise, at=at).status != "duplicate"}

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from belated.errors import InvalidInput, Unavailable
+from belated.errors import InvalidInput
 from belated.learner.confidence import Constant, Theory
 from belated.learner.evidence import Weak
 from belated.learner.kernels import SE, Kernel, Matern52, kernel_of
@@ -154,7 +154,6 @@ def paper(
     beta: float | Beta = 1.0,
     refit_every: int | None = 10,
     start: int = 0,
-    reading: str = "text",
 ) -> Algorithm:
     """One of the paper's six with any part fixed by hand; a part given is never fitted.
 
@@ -168,10 +167,6 @@ def paper(
     'GP-UCB-SDF'
     """
     known = named(name, PAPER)
-    if reading == "released":
-        raise Unavailable('reading="released" comes with the reproduction of the paper; until then use reading="text"')
-    if reading != "text":
-        raise InvalidInput(f'reading must be "text" or "released" (got {reading!r})')
     if kernel is not None and (isinstance(kernel, type) or not callable(getattr(kernel, "on", None))):
         raise InvalidInput(f"kernel must be a value of belated.kernels, such as SE(0.1) (got {shown(kernel)})")
     if lam is not None and not is_positive(lam):

@@ -7,9 +7,9 @@ once, and a key is used once, whoever comes first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from belated.errors import InvalidInput
@@ -27,11 +27,17 @@ class Ledger(Protocol):
     def read(self, after: int = 0) -> Iterator[Event]:
         """The events with position > after, in order."""
 
-    def asking(self) -> AbstractContextManager[Any]:
-        """The lock that asks of this study queue on. It dies with its process, and tells never take it."""
+    def asking(self, meanwhile: Meanwhile | None = None) -> AbstractContextManager[Ledger]:
+        """The lock that asks of this study queue on. It dies with its process, and tells never take it.
+
+        It gives the ledger as its holder uses it: the first append through that may let go of the lock at once. Of
+        those who wait, the one who is next does `meanwhile`, so that it has little left to read when its turn comes."""
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+Meanwhile: TypeAlias = Callable[[Ledger], object]
 
 
 class Store(Protocol):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from belated.errors import Taken
 from belated.events import Asked, Event, Failed, Told
@@ -36,8 +35,10 @@ class MemoryLedger:
     def read(self, after: int = 0) -> Iterator[Event]:
         return iter(self.events[after:])
 
-    def asking(self) -> AbstractContextManager[Any]:
-        return self._asking
+    @contextmanager
+    def asking(self, meanwhile: object = None) -> Iterator[MemoryLedger]:
+        with self._asking:
+            yield self
 
     def close(self) -> None:
         """There is nothing to let go of."""

@@ -3,7 +3,8 @@
 WAL with synchronous=FULL: what was acknowledged survives a power cut. Every write happens under a lock beside the file
 (a queue that the kernel keeps, where SQLite's own busy handler polls), and so do checkpoints, which shuts out the
 WAL-reset race of SQLite before 3.51.3. Asks of one study queue on a second lock, which tells never take. Both are
-flock(2) locks: they die with their process.
+flock(2) locks: they die with their process. Of those who wait for the second, one at a time stands at a third and reads
+what is new while the one before it computes.
 
 SQLite must not be open across a fork, not even for connections that the child makes itself: it would believe that it
 holds locks which only its parent holds, and the parent's last close would take the WAL away from under it. So every
@@ -18,15 +19,16 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from belated.errors import BelatedError, InvalidInput, Taken, Unreachable, Unreadable
-from belated.events import Event, event_of, plain_of
+from belated.events import Event, columns_of, read_back
 from belated.ledger.masked import masked
 from belated.ledger.schema import migrations
 from belated.plain import shown
@@ -49,13 +51,20 @@ os.register_at_fork(before=_before_fork, after_in_parent=_using.release, after_i
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which is made if need be; waiting ones are woken by the kernel."""
+def locked(path: str | Path, waiting: Callable[[], object] | None = None) -> Iterator[None]:
+    """Hold the lock of a file, which is made if need be; waiting ones are woken by the kernel.
+
+    waiting  what to do first if another has it"""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise Unreachable(f"the lock {path} could not be taken ({error.strerror})") from None
     try:
+        if waiting is not None:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield
     finally:
@@ -165,7 +174,7 @@ class SQLiteStore:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction, under the lock that all writers queue on."""
         try:
-            with _using, locked(self._beside("write")):
+            with _using, locked(self.beside("write")):
                 connection = self.connection
                 try:
                     connection.execute("BEGIN IMMEDIATE")
@@ -183,11 +192,9 @@ class SQLiteStore:
         wal = self.path.with_name(f"{self.path.name}-wal")
         return wal.exists() and wal.stat().st_size > 0
 
-    def _beside(self, what: str) -> Path:
-        return self.path.with_name(f"{self.path.name}-{what}.lock")
-
-    def asking(self, study: int) -> AbstractContextManager[None]:
-        return locked(self._beside(f"ask-{study}"))
+    def beside(self, what: str) -> str:
+        """The file of a lock."""
+        return f"{self.path}-{what}.lock"
 
     def _migrate(self, create: bool) -> None:
         """Make the tables, or bring them to this version, in the transaction that records it."""
@@ -214,7 +221,7 @@ class SQLiteStore:
         if version == newest:
             return
         try:
-            with _using, locked(self._beside("write")):
+            with _using, locked(self.beside("write")):
                 self.connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
             raise self._explained(error, "written") from None
@@ -235,35 +242,35 @@ class SQLiteLedger:
     study: int
 
     def append(self, events: Sequence[Event]) -> int:
+        said = [columns_of(event) for event in events]
         with self.store.writing() as connection:
             last = "SELECT coalesce(max(position), 0) FROM events WHERE study = ?"
             (position,) = connection.execute(last, (self.study,)).fetchone()
-            rows = []
-            for event in events:
-                position += 1
-                body = plain_of(event)
-                where = (body["event"], body.get("number"), body.get("key"), body.get("part", 0))
-                rows.append((self.study, position, *where, json.dumps(body, allow_nan=False)))
+            placed = ((self.study, place, *words) for place, words in enumerate(said, start=position + 1))
             try:
-                connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+                connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", placed)
             except sqlite3.IntegrityError:
                 raise Taken from None
-        return int(position)
+        return int(position) + len(said)
 
     def read(self, after: int = 0) -> Iterator[Event]:
         query = "SELECT position, body FROM events WHERE study = ? AND position > ? ORDER BY position"
-        events: list[Event] = []
         for expected, (position, body) in enumerate(self.store.rows(query, self.study, after), start=after + 1):
             try:
                 if position != expected:
                     raise ValueError("it is missing")
-                events.append(event_of(json.loads(body)))
+                event = read_back(body)
             except (ValueError, KeyError, TypeError) as error:
                 raise Unreadable(f"the file {self.store.path} is damaged (event {expected}: {error})") from None
-        return iter(events)
+            yield event
 
-    def asking(self) -> AbstractContextManager[Any]:
-        return self.store.asking(self.study)
+    @contextmanager
+    def asking(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
+        ready = None if meanwhile is None else partial(meanwhile, self)
+        with ExitStack() as held:
+            with locked(self.store.beside(f"next-{self.study}")):
+                held.enter_context(locked(self.store.beside(f"ask-{self.study}"), ready))
+            yield self
 
     def close(self) -> None:
         self.store.close()

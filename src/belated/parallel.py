@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import TypeVar
@@ -27,31 +27,52 @@ def cores() -> int:
 
 
 def in_parallel(
-    run: Callable[[Job], Result], jobs: Sequence[Job], workers: int, done: Callable[[], None] = lambda: None
+    run: Callable[[Job], Result],
+    jobs: Sequence[Job],
+    workers: int,
+    done: Callable[[Result], None] = lambda result: None,
+    executor: Executor | None = None,
 ) -> list[Result]:
     """[run(job) for job in jobs], with `done` called after each; one BLAS thread per worker.
 
-    One worker: here, in this interpreter. More: in fresh ones, which an interrupt does not reach; we end them."""
+    One worker: here, in this interpreter. More: in fresh ones, which an interrupt does not reach; we end them. With an
+    executor: wherever it works; it stays the user's, and what it has not begun when we stop is cancelled."""
+    if not jobs:
+        return []
+    if executor is not None:
+        futures = _sent(executor, run, jobs)
+        try:
+            return _awaited(futures, done)
+        finally:
+            for future in futures:
+                future.cancel()
     if workers == 1:
         results = []
         for job in jobs:
             results.append(_on_one_thread(run, job))
-            done()
+            done(results[-1])
         return results
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(workers, len(jobs)), multiprocessing.get_context("spawn")) as pool:
         try:
             with _interrupts_blocked():
-                futures = [pool.submit(_on_one_thread, run, job) for job in jobs]
-            for future in as_completed(futures):
-                future.result()
-                done()
+                futures = _sent(pool, run, jobs)
+            return _awaited(futures, done)
         except BrokenProcessPool:
             raise WorkerLost from None
         except BaseException:
             for worker in set(multiprocessing.active_children()) - others:
                 worker.terminate()
             raise
+
+
+def _sent(executor: Executor, run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Future[Result]]:
+    return [executor.submit(_on_one_thread, run, job) for job in jobs]
+
+
+def _awaited(futures: list[Future[Result]], done: Callable[[Result], None]) -> list[Result]:
+    for future in as_completed(futures):
+        done(future.result())
     return [future.result() for future in futures]
 
 
