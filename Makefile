@@ -5,7 +5,7 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo test test-long lint bench bench-ledger clean
+.PHONY: help demo test test-long test-cnn lint bench bench-ledger clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -18,6 +18,9 @@ test: $(STAMP)  ## the tests, on two cores
 
 test-long: $(STAMP)  ## the tests that take minutes
 	@$(PY) -m pytest -q -n 2 -m long
+
+test-cnn: $(STAMP).cnn  ## the tests that train networks, with PyTorch
+	@$(PY) -m pytest -q -n 2 -m cnn
 
 lint: $(STAMP)  ## ruff and mypy --strict
 	@$(PY) -m ruff check .
@@ -45,4 +48,8 @@ $(STAMP): pyproject.toml constraints.txt
 	echo "belated needs Python 3.11 or newer with its venv module, and none is on the PATH; name one with make PYTHON=/path/to/python." >&2; \
 	exit 1
 	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(STAMP).cnn: $(STAMP)
+	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev,cnn]'
 	@touch $@

@@ -24,6 +24,8 @@ ORDER = [
     ["belated.learner.posterior"],
     ["belated.learner.silence"],
     ["belated.learner.delays"],
+    ["belated.learner.arrivals"],
+    ["belated.learner.dependence"],
     ["belated.learner.confidence"],
     ["belated.learner.policies"],
     ["belated.learner.maximize"],
@@ -40,7 +42,7 @@ ORDER = [
     ["belated.settings", "belated.events", "belated.machine", "belated.answers"],
     ["belated.trials"],
     ["belated.fold"],
-    ["belated.objective", "belated.terminal"],
+    ["belated.objective", "belated.terminal", "belated.parallel", "belated.waits"],
     ["belated.workers"],
     ["belated.optimize"],
     ["belated.ledger.*"],
@@ -49,7 +51,8 @@ ORDER = [
     ["belated.check"],
     ["belated.environment"],
     ["belated"],
-    ["belated.cli.*", "belated.paper.*", "belated.service.*", "belated.integrations.*"],
+    ["belated.paper.*"],
+    ["belated.cli.*", "belated.service.*", "belated.integrations.*"],
 ]
 PLACE = {name: (row, name) for row, names in enumerate(ORDER) for name in names}
 

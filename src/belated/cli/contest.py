@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,11 @@ from numpy.typing import NDArray
 
 import belated
 from belated.cli.looks import counted
-from belated.cli.parallel import in_parallel
+from belated.paper.synthetic import sample
+from belated.parallel import in_parallel
 
 Array = NDArray[np.float64]
 
-JITTER = 1e-9  # of the variance: without it rounding makes K indefinite
 FEWEST = 5  # seeds from which on differences are spoken of
 
 
@@ -43,17 +42,7 @@ class Task:
 
     def f(self, seed: int) -> Array:
         """The function of a seed, one value per point."""
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
-        f = _root(self.points, self.lengthscale) @ rng.standard_normal(self.points)
-        return np.asarray((f - f.min()) / (f.max() - f.min()))
-
-
-@cache
-def _root(points: int, lengthscale: float) -> Array:
-    """L with L L' = K on equally spaced points of [0, 1]."""
-    X = np.linspace(0.0, 1.0, points)[:, None]
-    L: Array = np.linalg.cholesky(belated.kernels.SE(lengthscale)(X, X) + JITTER * np.eye(points)).astype(float)
-    return L
+        return sample(seed, self.points, self.lengthscale)[1]
 
 
 @dataclass(frozen=True)
@@ -142,8 +131,8 @@ def run(race: Race) -> Course:
         if trial.number == race.pause:
             moment = look(study, task, trial.number)
         since = time.process_time()
-    simple, cumulative = belated.regret(study, f)
-    return Course(simple, cumulative, spent / task.rounds, moment)
+    regret = belated.regret(study, f)
+    return Course(regret.simple, regret.cumulative, spent / task.rounds, moment)
 
 
 def look(study: belated.Study, task: Task, number: int) -> Moment:
@@ -269,7 +258,7 @@ def hold(
         return Race(task, entrant, seed, pause_of(task) if shown else None)
 
     races = [race(seed, entrant) for seed in seeds for entrant in entrants]
-    courses = in_parallel(run, races, workers, done)
+    courses = in_parallel(run, races, workers, lambda course: done())
     standings = []
     for i, entrant in enumerate(entrants):
         own = courses[i :: len(entrants)]

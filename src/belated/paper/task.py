@@ -1,0 +1,43 @@
+"""What a panel optimises: a noise-free objective on its space, and what regret is measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from belated.environment import Objective
+from belated.learner.delays import Delay
+from belated.settings import Declared
+from belated.trials import frozen
+
+Params = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Task:
+    """One objective; drawn anew for each seed where it is random (`Callable[[int], Task]`)."""
+
+    space: Declared
+    f: Objective  # f(params), or f(params, context); raises belated.Infeasible where there is no value
+    best: float | Callable[[Params], float] | None  # the best of f, in a context; None: the best over a finite space
+    floor: float = 0.0  # the worst value of f
+    ceiling: float = 1.0  # the best value it could have
+    goal: Literal["maximize", "minimize"] = "maximize"
+    noise: float = 0.0  # standard deviation, added to f
+    context: Declared | None = None
+    context_of: Callable[[int], Params] | None = None  # the context of round s = 1, 2, ...
+    delay: Delay | None = None  # where the delays belong to the data, in seconds
+
+
+def remembered(f: Objective) -> Objective:
+    """f, evaluated once for every input: the objectives here are deterministic, and regret asks again."""
+    known: dict[object, float] = {}
+
+    def g(params: Params, context: Params | None = None) -> float:
+        key = frozen(params), frozen(context)
+        if key not in known:
+            known[key] = f(params) if context is None else f(params, context)
+        return known[key]
+
+    return g
