@@ -5,7 +5,7 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo test test-long test-cnn lint bench bench-ledger clean
+.PHONY: help demo test test-long test-cnn lint bench bench-ledger bench-regret clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,9 @@ bench: $(STAMP)  ## the speed of an ask, as ratios measured in one run
 bench-ledger: $(STAMP)  ## ask + tell on SQLite and PostgreSQL from 1 and 16 processes, beside Optuna
 	@$(PY) -m benchmarks.ledger
 
+bench-regret: $(STAMP).peers  ## regret on the public tasks, ours and peers'; QUICK=1: ten minutes
+	@$(PY) -m benchmarks.regret $(if $(QUICK),--quick)
+
 clean:  ## remove .venv and every cache
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -52,4 +55,8 @@ $(STAMP): pyproject.toml constraints.txt
 
 $(STAMP).cnn: $(STAMP)
 	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev,cnn]'
+	@touch $@
+
+$(STAMP).peers: $(STAMP)
+	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
 	@touch $@

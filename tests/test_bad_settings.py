@@ -78,7 +78,7 @@ def test_spaces(space: Callable[[], Any], sentence: str) -> None:
         ({"limits": (1, 0)}, "limits must have lo less than hi (got 1.0, 0.0)"),
         ({"context": {}}, "context: there must be at least one parameter (got none)"),
         ({"context": [1]}, "context must be a dictionary of Real, Integer and Choice, or Points (got [1])"),
-        ({"silence": "quiet"}, "silence must be one of floor, unknown, waiting, ignored"),
+        ({"silence": "quiet"}, "silence must be one of floor, unknown, waiting, fading, ignored"),
     ],
 )
 def test_settings(said: dict[str, Any], sentence: str) -> None:

@@ -61,6 +61,8 @@ def history(X, y, delay, t, m):
         order=s,
         lams=np.full(n, np.nan),
         floor=0.0,
+        waited=np.where(seen, delay[:n], age),
+        arrived=seen,
     )
 
 

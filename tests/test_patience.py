@@ -136,3 +136,11 @@ def test_patience_refuses(value: Any, sentence: str) -> None:
 def test_no_way_around_the_rules(arguments: tuple[float, bool]) -> None:
     with pytest.raises(InvalidInput, match=r"^patience"):
         Patience(*arguments)
+
+
+@pytest.mark.parametrize(("word", "by_clock", "text"), [("auto", False, "20 rounds"), ("auto-clock", True, "20s")])
+def test_patience_that_the_study_chooses(word: str, by_clock: bool, text: str) -> None:
+    patience = Patience.of(word)
+    assert (patience.m, patience.by_clock, patience.auto) == (math.inf, by_clock, True)
+    assert str(patience) == word
+    assert str(Patience(20.0, by_clock, auto=True)) == f"{word}, now {text}"

@@ -128,7 +128,7 @@ def test_silence_is_a_word_or_a_value(said: Any, value: Any) -> None:
 def test_other_silences_are_refused(said: Any) -> None:
     """The class Floor is not the value Floor()."""
     sentence = refusal(silence=said)
-    assert sentence.startswith("silence must be one of floor, unknown, waiting, ignored")
+    assert sentence.startswith("silence must be one of floor, unknown, waiting, fading, ignored")
     assert "(got " in sentence
 
 

@@ -25,6 +25,7 @@ from belated.study import Study, studies
 from belated.trials import Receipt, Trial
 
 if TYPE_CHECKING:
+    from belated.comparison.compare import compare
     from belated.environment import regret, simulate
     from belated.learner import delays
 
@@ -54,6 +55,7 @@ __all__ = [
     "Unavailable",
     "UnknownTrial",
     "algorithms",
+    "compare",
     "confidence",
     "delays",
     "kernels",
@@ -75,6 +77,8 @@ def __getattr__(name: str) -> Any:
 
     if name in ("regret", "simulate"):
         return getattr(import_module("belated.environment"), name)
+    if name == "compare":
+        return import_module("belated.comparison.compare").compare
     if name == "delays":
         return import_module("belated.learner.delays")
     raise AttributeError(f"module 'belated' has no attribute {name!r}")

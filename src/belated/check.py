@@ -8,6 +8,8 @@ I5   at most one effective outcome per trial                       I12  readings
 I6   a duplicate changes nothing                                   I13  mean and std finite, 0 <= var <= prior
 I7   another value is refused; only an amendment changes one       I14  the store itself is whole
 
+Patience that the study chooses itself (I9) changes at an ask only; an outcome is late by the one in force when told.
+
 `check` sees what a ledger can show. What clients were told (I1, I2, I8) only they know: `acknowledged` compares it. A
 duplicate leaves no trace, so for I6 every outcome is told once more, to a copy in memory: nothing may be written, and
 what is computed from the same events is the same. The outcomes in effect are computed here a second time, in a few
@@ -26,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from belated.errors import BelatedError, UnknownStudy
-from belated.events import Amended, Asked, Ended, Event, Failed, Refused, Told
+from belated.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Told
 from belated.fold import Fold
 from belated.ledger import store
 from belated.ledger.memory import MemoryLedger
@@ -133,6 +135,7 @@ def _events(settings: Settings, events: Sequence[Event], say: Say) -> Counter[st
     """I2-I5, I7, I9, I12: every event against those before it."""
     fold, last, at_ask, ended = Fold(settings), 0, 0, math.inf
     told: dict[int, tuple[float, float | None]] = {}  # the outcomes in effect
+    patience, waited_for = settings.patience.m, dict[int, float]()  # the one in force, and when each was told
     failed: dict[int, Failed] = {}
     keys: set[tuple[str, int]] = set()
     for position, event in enumerate(events, start=1):
@@ -171,6 +174,7 @@ def _events(settings: Settings, events: Sequence[Event], say: Say) -> Counter[st
             keys.add((event.key or "", 0))
             if number not in failed or failed[number].kind == "lost":
                 told.setdefault(number, (event.value, event.noise))
+                waited_for.setdefault(number, patience)
         elif isinstance(event, Failed):
             if event.number in failed:
                 say("I5", number, "it failed twice")
@@ -182,6 +186,11 @@ def _events(settings: Settings, events: Sequence[Event], say: Say) -> Counter[st
                 say("I7", number, "an amendment needs a reason, and an outcome to put right")
             elif number is not None and event.value is not None:
                 told[number] = (event.value, event.noise)
+        elif isinstance(event, Adjusted):
+            if fault := _misplaced(event, settings, events[position : position + 1]):
+                say("I9", None, fault)
+                return Counter(events=len(events))
+            patience = event.m
         elif isinstance(event, Ended):
             ended = min(ended, position)
         fold.apply(event)
@@ -190,7 +199,7 @@ def _events(settings: Settings, events: Sequence[Event], say: Say) -> Counter[st
         trial, row = fold.state.trial(number, now), fold.state.rows[number - 1]
         if (None if trial.outcome is None else (trial.outcome, trial.noise)) != told.get(number):
             say("I5", number, f"its outcome must be {told.get(number)!r} (the fold says {trial.outcome!r})")
-        if row.told is not None and (trial.status == "late") != (fold.state.delay_of(row) > settings.patience.m):
+        if number in waited_for and (trial.status == "late") != (fold.state.delay_of(row) > waited_for[number]):
             say("I9", number, f"its status is {trial.status} after a delay of {trial.delay!r}")
         if trial.delay is not None and not trial.delay >= 0:
             say("I12", number, f"its delay must be at least 0 (got {trial.delay!r})")
@@ -223,6 +232,17 @@ def _told_again(settings: Settings, events: Sequence[Event]) -> Iterator[tuple[i
         if said != "duplicate" or len(ledger.events) != len(events):
             yield trial.number, f"its outcome {trial.outcome!r} told again must be a duplicate (got {said})"
             return
+
+
+def _misplaced(event: Adjusted, settings: Settings, after: Sequence[Event]) -> str:
+    """What is wrong with a change of patience."""
+    if not settings.patience.auto or event.by_clock != settings.patience.by_clock:
+        return f"patience {settings.patience} was changed, which is not for the study to do"
+    if not (_finite(event.m) and event.m > 0 and (event.by_clock or event.m == int(event.m)) and event.reason.strip()):
+        return f"patience was changed to {event.m!r}: it needs a time, and a reason"
+    if not (after and isinstance(after[0], Asked) and after[0].part == 0 and not after[0].by_hand):
+        return "patience was changed, and the query that was asked at that moment is missing"
+    return ""
 
 
 def _torn(event: Asked, after: Sequence[Event]) -> str:

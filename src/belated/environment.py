@@ -185,7 +185,6 @@ def _by_clock(
     study: Study, world: World, rounds: int, contexts: Contexts | None, choose: Chooser | None, pace: Pace
 ) -> Iterator[Trial]:
     context = _context_of(contexts)
-    m = study.settings.patience.m if study.settings.patience.by_clock else math.inf
     asked = study.trials()
     last = max((trial.asked_at for trial in asked), default=0.0)
     now = max([last, *(trial.told_at for trial in asked if trial.told_at is not None)])
@@ -199,7 +198,7 @@ def _by_clock(
             return t.asked_at + world.wait(t)
         return on_their_way.get(t.number, t.told_at or t.asked_at)
 
-    free = [min(back(t), t.asked_at + m) for t in asked]
+    busy = [(t.asked_at, back(t)) for t in asked]  # each query's worker: since when, and until when at the longest
     study.clock = lambda: now  # and so it stays: when the simulation is over, the study stands at its end
 
     def answer(until: float) -> None:
@@ -209,8 +208,13 @@ def _by_clock(
             now = max(now, when)
             reply(study, world, trial)
 
+    def free() -> list[float]:
+        patience = study.settings.patience  # which may change on the way
+        m = patience.m if patience.by_clock else math.inf
+        return [min(until, since + m) for since, until in busy]
+
     for s in range(len(asked) + 1, len(asked) + rounds + 1):
-        following = pace(free, last)
+        following = pace(free(), last)
         if math.isinf(following):
             raise InvalidInput(
                 "every worker waits for an outcome that never comes; give the study a patience by the clock"
@@ -220,9 +224,9 @@ def _by_clock(
         trial = _ask(study, choose, context(s))
         wait = world.wait(trial)
         heapq.heappush(coming, (trial.asked_at + wait, trial.number, trial))
-        free.append(trial.asked_at + min(wait, m))
+        busy.append((trial.asked_at, trial.asked_at + wait))
         yield trial
-    following = pace(free, last)
+    following = pace(free(), last)
     answer(following if math.isfinite(following) else now)
 
 

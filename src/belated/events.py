@@ -77,13 +77,23 @@ class Amended:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Adjusted:
+    """Patience was chosen anew, at the ask whose row comes next; from here on it is this one."""
+
+    m: float  # rounds, or seconds by the clock
+    by_clock: bool
+    reason: str
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Ended:
     """The study was closed."""
 
     at: float
 
 
-Event = Asked | Told | Refused | Failed | Amended | Ended
+Event = Asked | Told | Refused | Failed | Amended | Adjusted | Ended
 
 KINDS: dict[str, type[Event]] = {
     "asked": Asked,
@@ -91,6 +101,7 @@ KINDS: dict[str, type[Event]] = {
     "refused": Refused,
     "failed": Failed,
     "amended": Amended,
+    "patience": Adjusted,
     "closed": Ended,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}

@@ -1,4 +1,5 @@
-"""The fold of a study's events: its state, its hyperparameters, its floor and limits as amended, and the next choice.
+"""The fold of a study's events: its state, its hyperparameters, its floor and limits as amended, its patience as it is
+now, and the next choice.
 
 A pure function of settings and events (and of the clock reading that a choice is given): the same events give the same
 fold anywhere, so a study, its restart and the replay of an old choice all go through here.
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from belated.errors import InvalidInput
-from belated.events import Amended, Asked, Ended, Event
+from belated.events import Adjusted, Amended, Asked, Ended, Event
 from belated.learner.decide import decide, shortfall
 from belated.learner.domain import Finite
 from belated.learner.kernels import Array, Mask
@@ -73,6 +74,8 @@ class Fold:
             )
             self.settings = replace(self.settings, outcome=outcome)
             self.problem = replace(self.problem, bounds=outcome.bounds)
+        elif isinstance(event, Adjusted):
+            self.settings = replace(self.settings, patience=self.state.patience)
         elif isinstance(event, Ended):
             self.closed = True
 

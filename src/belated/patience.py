@@ -1,4 +1,4 @@
-"""How long an outcome is waited for: m, in rounds (section 3.1) or by the clock (App. A.4)."""
+"""How long an outcome is waited for: m, in rounds (section 3.1) or by the clock (App. A.4), stated or chosen."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from belated.errors import InvalidInput
 from belated.plain import is_number, number, shown, unwrapped
 
 SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "w": 604800.0}
+AUTO = {"auto": False, "auto-clock": True}  # -> by the clock
 WRITTEN = re.compile(r"\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(ms|[smhdw])\s*", re.ASCII)
 
 
@@ -38,10 +39,13 @@ def _seconds(value: object, what: str) -> float:
 
 @dataclass(frozen=True)
 class Patience:
-    """m: after so many rounds, or seconds by the clock, an outcome counts as late; inf when it never does."""
+    """m: after so many rounds, or seconds by the clock, an outcome counts as late; inf when it never does.
+
+    With `auto` the study chooses m as it sees delays, and m is the one in force: inf before the first."""
 
     m: float = math.inf
     by_clock: bool = False
+    auto: bool = False
 
     def __post_init__(self) -> None:
         if not self.m > 0:
@@ -51,11 +55,14 @@ class Patience:
 
     @classmethod
     def of(cls, value: int | float | str | timedelta | Patience | None) -> Patience:
-        """None never expires; a number counts rounds; "14d", "90s" or a timedelta is measured by the clock."""
+        """None never expires; a number counts rounds; "14d", "90s" or a timedelta is measured by the clock; "auto" is
+        chosen in rounds, "auto-clock" by the clock."""
         if value is None:
             return cls()
         if isinstance(value, Patience):
             return value
+        if isinstance(value, str) and value in AUTO:
+            return cls(by_clock=AUTO[value], auto=True)
         if isinstance(value, str | timedelta):
             return cls(duration(value, "patience"), by_clock=True)
         if not is_number(unwrapped(value)):
@@ -64,7 +71,10 @@ class Patience:
         return cls(number(value, "patience"))
 
     def __str__(self) -> str:
-        """ "20 rounds", "14d" or "none"; the text of a duration reads back as the same one."""
+        """ "20 rounds", "14d", "none", "auto" or "auto, now 20 rounds"; the text of a duration reads back as it."""
+        if self.auto:
+            word = next(word for word, by_clock in AUTO.items() if by_clock == self.by_clock)
+            return word if math.isinf(self.m) else f"{word}, now {Patience(self.m, self.by_clock)}"
         if math.isinf(self.m):
             return "none"
         if not self.by_clock:

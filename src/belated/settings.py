@@ -29,7 +29,8 @@ Repeats = Literal["always", "heard", "never"]
 
 SILENCE_HELP = (
     'silence must be said: what does an unheard outcome mean? "floor" (no news is the worst news), '
-    '"unknown" (it is coming, it is merely late), "waiting" (the floor while pending, then nothing), or "ignored"'
+    '"unknown" (it is coming, it is merely late), "waiting" (the floor while pending, then nothing), '
+    '"fading" (it could be either: the delays will tell), or "ignored"'
 )
 
 
@@ -70,7 +71,7 @@ class Settings:
             "limits": None if outcome.limits is None else list(outcome.limits),
             "algorithm": self.algorithm.spec(),
             "silence": self.silence.spec(),
-            "patience": None if math.isinf(self.patience.m) else self.patience.m,
+            "patience": "auto" if self.patience.auto else None if math.isinf(self.patience.m) else self.patience.m,
             "patience_by_clock": self.patience.by_clock,
             "late": self.late,
             "repeats": self.repeats,
@@ -81,14 +82,14 @@ class Settings:
     @classmethod
     def of(cls, spec: Mapping[str, Any]) -> Settings:
         """What `spec` wrote, read back."""
-        m = math.inf if spec["patience"] is None else float(spec["patience"])
+        m, auto = spec["patience"], spec["patience"] == "auto"
         return cls(
             space=Space.from_spec(spec["space"]),
             context=None if spec["context"] is None else Space.from_spec(spec["context"], "context"),
             outcome=Outcome.of(spec["goal"], spec["floor"], spec["ceiling"], spec["limits"]),
             algorithm=algorithm_of(spec["algorithm"]),
             silence=silence_of(spec["silence"]),
-            patience=Patience(m, spec["patience_by_clock"]),
+            patience=Patience(math.inf if m is None or auto else float(m), spec["patience_by_clock"], auto),
             late=spec["late"],
             repeats=spec["repeats"],
             initial=spec["initial"],
@@ -128,9 +129,9 @@ def settle(
     """The settings of a study from what the user said, refusing what contradicts the algorithm."""
     chosen = algorithm if isinstance(algorithm, Algorithm) else named(algorithm)
     m = Patience.of(patience)
-    if chosen.patience is True and math.isinf(m.m):
+    if chosen.patience is True and math.isinf(m.m) and not m.auto:
         raise InvalidInput(f'{chosen.name} needs patience: a number of rounds, or a time such as "14d"')
-    if chosen.patience is False and not math.isinf(m.m):
+    if chosen.patience is False and (m.auto or not math.isinf(m.m)):
         raise Contradiction(
             f"{chosen.name} knows no patience, its pending stay pending until heard; leave it out (got {m})"
         )

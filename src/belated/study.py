@@ -32,7 +32,7 @@ from belated.errors import (
     UnknownStudy,
     UnknownTrial,
 )
-from belated.events import FAILURES, Amended, Asked, Ended, Event, Failed, Failure, Refused, Told
+from belated.events import FAILURES, Adjusted, Amended, Asked, Ended, Event, Failed, Failure, Refused, Told
 from belated.fold import Fold, Known, Params
 from belated.learner.algorithms import Algorithm
 from belated.learner.decide import NUMERICS, belief_at
@@ -56,6 +56,7 @@ from belated.trials import Receipt, Row, State, Status, Trial, frozen
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from belated.advice import Advice, Outlook
     from belated.optimize import Run
     from belated.waits import DelayReport
 
@@ -111,8 +112,10 @@ class Study:
         floor      the worst value of the noise-free objective (the largest when minimizing). None: unknown
         ceiling    the best value
         limits     (lo, hi): outcomes outside are refused
-        silence    what an unheard outcome means: "floor", "unknown", "waiting", "ignored", or one of belated.silence
-        patience   rounds, or "14d", "90s", a timedelta: after it an outcome is late. None: never
+        silence    what an unheard outcome means: "floor", "unknown", "waiting", "fading", "ignored", "nearest", or a
+                   value of belated.silence
+        patience   rounds, or "14d", "90s", a timedelta: after it an outcome is late. None: never. "auto": as `advise`
+                   says, in rounds, from when it can say so; "auto-clock": by the clock
         late       "use" late outcomes in the model, or "ignore" them (they are recorded either way)
         algorithm  "default", one of the paper's six names, or a value of belated.algorithms
         repeats    "always", "heard" (none that is pending while others are left) or "never" ask a query again
@@ -163,7 +166,7 @@ class Study:
 
     @property
     def settings(self) -> Settings:
-        """What the study was created with, its floor and limits as amended."""
+        """What the study was created with, its floor and limits as amended, its patience as it is now."""
         return self._fold.settings
 
     @property
@@ -211,7 +214,7 @@ class Study:
         with self._ledger.asking(self._sync) as turn:
             self._sync(turn)
 
-            def events() -> list[Asked]:
+            def events() -> list[Asked | Adjusted]:
                 with self._lock:
                     if self._keyed(key, call) is not None:
                         return []
@@ -219,20 +222,25 @@ class Study:
                         raise Closed
                 return self._choose(count, words, fixed, key)
 
-            asked = self._write(events, turn)
+            asked = [event.number for event in self._write(events, turn) if isinstance(event, Asked)]
         with self._lock:
-            first = asked[0].number if asked else self._keyed(key, call) or 0
+            first = asked[0] if asked else self._keyed(key, call) or 0
             trials = [self._trial(s) for s in range(first, first + count)]
             return trials[0] if n is None else trials
 
-    def _choose(self, count: int, context: Params | None, fixed: Params | None, key: str | None) -> list[Asked]:
-        """Choose `count` queries; the second of a batch knows the first. What is told meanwhile, none of them knows."""
-        events: list[Asked] = []
+    def _choose(
+        self, count: int, context: Params | None, fixed: Params | None, key: str | None
+    ) -> list[Asked | Adjusted]:
+        """Choose `count` queries; the second of a batch knows the first. What is told meanwhile, none of them knows.
+
+        Where patience is ours to choose and it is time to, a change comes before them, for all that come after."""
+        events: list[Asked | Adjusted] = []
         for part in range(count):
             considered_at = self._now()
             with self._lock:
                 if part == 0:
                     knew, fold = self._state.position, self._fold if count == 1 else self._fold.fork()
+                    outlook = self._outlook(considered_at)
                 number, before = fold.state.next_number, fold.versions
                 choosing = fold.choosing(considered_at, context, fixed)
             with self._thinking, one_thread():
@@ -256,7 +264,15 @@ class Study:
             events.append(event)
             if part < count - 1:
                 fold.apply(event)
-        return events
+        return events if outlook is None else [*_adjusted(outlook), *events]
+
+    def _outlook(self, now: float) -> Outlook | None:
+        """What patience is to be chosen by, where that is due at this ask."""
+        if not self.settings.patience.auto:
+            return None
+        from belated.advice import Outlook, due
+
+        return Outlook.of(self._fold, now) if due(self._state) else None
 
     # Telling ----------------------------------------------------------------------------------------------------------
 
@@ -307,7 +323,8 @@ class Study:
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._now() + 60.0:
             notes.append("it comes later than now by the study's clock")
         if not used:
-            notes.append(f"it came after patience ({self.settings.patience}): recorded, and not used by the model")
+            patience = self._state.patience_of(self._state.rows[number - 1])
+            notes.append(f"it came after patience ({patience}): recorded, and not used by the model")
         return Receipt(
             number=number, status=status, delay=trial.delay or 0.0, used=used, note="; ".join(filter(None, notes))
         )
@@ -580,6 +597,17 @@ class Study:
             self._sync()
             return report(self._fold, self._now(), by)
 
+    def advise(self, by: Literal["rounds", "clock"] | None = None) -> Advice:
+        """How long to wait: what each patience would cost (how many outcomes arrive within it, how many queries it
+        keeps open, how wide it makes the confidence interval), and which one is advised; print it. In rounds or by the
+        clock; None: as patience is. Nothing changes; with patience="auto" the study follows this advice by itself."""
+        from belated.advice import Outlook
+
+        with self._lock:
+            self._sync()
+            outlook = Outlook.of(self._fold, self._now(), by)
+        return outlook.advice()
+
     def replay(self, number: int) -> Replay:
         """Compute a trial's choice again, from what it knew and nothing else."""
         with self._lock:
@@ -704,6 +732,14 @@ class Study:
         told = self._state.rows[event.number - 1].told if event.told_at_once else None
         value, noise = (None, None) if told is None else (told.value, told.noise)
         return ("add", frozen(event.params), frozen(event.context), value, noise)
+
+
+def _adjusted(outlook: Outlook) -> list[Adjusted]:
+    """The change of patience that the outlook calls for, if any."""
+    from belated.advice import adjusted
+
+    change = adjusted(outlook.advice(), outlook.at)
+    return [] if change is None else [change]
 
 
 def _contradicted(row: Row, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:

@@ -6,6 +6,8 @@ from them and from now. Order comes from positions, never from the clock.
 s        number of a trial, counted from 1
 age      rounds: t - s, where t is the next number;   by the clock: now - asked_at, never below 0
 delay    rounds: t - s, where t is the next number when it was told;   by the clock: told_at - asked_at, never below 0
+m        patience: an outcome is in time or late by the m in force when it was told, for good; silence by the m in force
+         now. They differ only where the study chooses m itself
 
 A tell that lands while choice t is being computed counts as told before t is asked, by the order of the record, and so
 its delay is final with its receipt; but choice t did not know it: the first that did is `known_from`.
@@ -22,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from belated.events import Amended, Asked, Event, Failed, Failure, Told
+from belated.events import Adjusted, Amended, Asked, Event, Failed, Failure, Told
 from belated.learner.kernels import Array
 from belated.learner.silence import History, in_time
 from belated.patience import Patience
@@ -110,10 +112,12 @@ class State:
         self._noise: Array = grown("_noise", math.nan, (size,), float)
         self._asked_at: Array = grown("_asked_at", math.nan, (size,), float)
         self._delay: Array = grown("_delay", math.inf, (size,), float)
+        self._m: Array = grown("_m", math.inf, (size,), float)  # patience when it was told
         self._order: NDArray[np.intp] = grown("_order", NO_ORDER, (size,), np.intp)
         self._infeasible: NDArray[np.bool_] = grown("_infeasible", 0, (size,), bool)
         self._gone: NDArray[np.bool_] = grown("_gone", 0, (size,), bool)
         self._by_hand: NDArray[np.bool_] = grown("_by_hand", 0, (size,), bool)
+        self._added: NDArray[np.bool_] = grown("_added", 0, (size,), bool)
 
     def fork(self) -> State:
         """A copy that may go on by itself."""
@@ -134,6 +138,16 @@ class State:
             return max(0.0, row.told.at - row.asked.asked_at)
         return float(row.rounds)
 
+    def patience_of(self, row: Row) -> Patience:
+        """By which its outcome is late or in time; while untold, the one in force."""
+        i = row.asked.number - 1
+        return self.patience if row.told is None else Patience(float(self._m[i]), self.patience.by_clock)
+
+    def heard_by(self, number: int) -> int:
+        """How many outcomes, of queries that have a delay, the choice of this number knew."""
+        known = (row.told is not None and row.known_from <= number for row in self.rows if not row.asked.told_at_once)
+        return sum(known)
+
     def apply(self, event: Event, x: Sequence[float] | None = None) -> None:
         """The next event; x is the row of an asked query."""
         self.position += 1
@@ -141,6 +155,8 @@ class State:
             self._ask(event, x)
         elif isinstance(event, Told | Failed | Amended) and event.number is not None:
             self._end(event, self.rows[event.number - 1])
+        elif isinstance(event, Adjusted):
+            self.patience = replace(self.patience, m=event.m)
         if isinstance(event, Asked | Told) and event.key is not None:
             self.keys.setdefault(event.key, event)
 
@@ -150,7 +166,8 @@ class State:
         if i == len(self._y):
             self._room(2 * i)
         self.rows.append(Row(event))
-        self._X[i], self._asked_at[i], self._by_hand[i] = x, event.asked_at, event.by_hand
+        self._X[i], self._asked_at[i] = x, event.asked_at
+        self._by_hand[i], self._added[i] = event.by_hand, event.told_at_once
         if self._news and not event.by_hand:
             self._news = [row for row in self._news if self._order[row.asked.number - 1] > event.knew]
             for row in self._news:
@@ -163,6 +180,7 @@ class State:
             row.told, row.known_from, row.rounds = event, self.next_number, self.next_number - event.number
             self._news.append(row)
             self._y[i], self._delay[i], self._order[i] = event.value, self.delay_of(row), self.position
+            self._m[i] = self.patience.m
             self._noise[i] = math.nan if event.noise is None else event.noise
             self._gone[i] = False  # an outcome after "lost" is taken
         elif isinstance(event, Failed) and row.told is None and row.failed is None:
@@ -189,7 +207,7 @@ class State:
         n, m = len(self.rows), self.patience.m
         age, delay = self.ages(now), self._delay[:n]
         told = np.isfinite(delay)
-        seen = told if self.late == "use" else in_time(delay, age, m)
+        seen = told if self.late == "use" else in_time(delay, age, self._m[:n])
         within = age <= m
         gone, infeasible = self._gone[:n].copy(), self._infeasible[:n].copy()
         return History(
@@ -205,13 +223,15 @@ class State:
             order=self._order[:n].copy(),
             lams=self._noise[:n].copy(),
             floor=None,
+            waited=np.where(self._added[:n] | ((gone | infeasible) & ~told), np.nan, np.where(told, delay, age)),
+            arrived=told,
         )
 
     def status(self, number: int, now: float) -> Status:
         """As of now: nothing of it is stored."""
         row = self.rows[number - 1]
         if row.told is not None:
-            return "heard" if self.delay_of(row) <= self.patience.m else "late"
+            return "heard" if self.delay_of(row) <= self._m[number - 1] else "late"
         if row.failed is not None:
             return "failed"
         age = max(now - row.asked.asked_at, 0.0) if self.patience.by_clock else self.next_number - number

@@ -63,6 +63,7 @@ def test_run_run_again_and_report(tmp_path: Path, shorter: None) -> None:
     assert written.exit_code == 0, written.output
     text = (folder / "REPRODUCTION.md").read_text()
     assert "Fig. 1c" in text
+    assert "\nbelated paper run fig1c fig1b --quick\n" in text
     for name in ("report.html", "pictures/fig1b.png", "pictures/fig1c.png", "pictures/curves.csv.gz"):
         assert (folder / name).stat().st_size > 0
 

@@ -74,10 +74,11 @@ def test_by_hand_with_nothing_given_is_the_algorithm_itself(name):
 # The default
 
 
-def test_the_default_alternates_an_improver_with_a_repelled_explorer():
+def test_the_default_alternates_an_improver_with_two_explorers():
     assert named("default") == DEFAULT
-    assert [DEFAULT.move(turn).policy for turn in (0, 1, 2, 3)] == [LogEI(), UCB(), LogEI(), UCB()]
-    assert [DEFAULT.move(turn).share for turn in (0, 1, 2, 3)] == [None, 0.5, None, 0.5]
+    assert [DEFAULT.move(turn).policy for turn in range(5)] == [LogEI(), UCB(), LogEI(), ThompsonSampling(), LogEI()]
+    assert [DEFAULT.move(turn).share for turn in range(4)] == [None, 0.5, None, None]
+    assert [DEFAULT.move(turn).beta or DEFAULT.beta for turn in (1, 3)] == [Constant(2.0), Constant(1.0)]
     assert DEFAULT.silence is None  # the study says
     assert DEFAULT.late is None
     assert DEFAULT.repeats is None
@@ -226,11 +227,11 @@ def test_no_schedule():
 
 
 def test_the_defaults_schedule():
-    """As soon as there are three, whenever the heard doubled, every 10 queries up to 100, then every 10 %."""
+    """As soon as there are three, whenever the heard doubled, every 5 queries up to 50, then every 10 %."""
     at = fitted_at(DEFAULT.schedule, 1000)
-    assert at[:4] == [4, 7, 13, 23]
-    upto, beyond = [t for t in at if t <= 100], [t for t in at if t >= 110]
-    assert all(b - a <= 10 for a, b in itertools.pairwise(upto[2:]))
+    assert at[:4] == [4, 7, 12, 17]
+    upto, beyond = [t for t in at if t <= 50], [t for t in at if t >= 60]
+    assert all(b - a <= 5 for a, b in itertools.pairwise(upto[2:]))
     for a, b in itertools.pairwise(beyond):
         assert b - a == math.ceil(0.1 * a)
 

@@ -87,6 +87,8 @@ def told(X: np.ndarray, y, *, pending: int = 0, noise=None) -> History:
         order=np.arange(n),
         lams=np.full(n, np.nan) if noise is None else np.resize(np.asarray(noise, dtype=float), n),
         floor=None,
+        waited=np.full(n, np.nan),
+        arrived=seen,
     )
 
 
@@ -246,7 +248,7 @@ def test_the_width_by_the_book(name):
             expected = rule(beta, gamma, 1.0) if sdf else confidence.beta_baseline(beta, gamma)
         if sdf:
             expected += float(np.sum(np.sqrt(posterior.variance(X[5:]))))
-        nu = width(problem, belief, problem.algorithm.moves[0].policy, 13, Cache())
+        nu = width(problem, belief, problem.algorithm.moves[0], 13, Cache())
         assert nu == pytest.approx(expected, rel=1e-9)
 
 
@@ -272,16 +274,16 @@ def test_uncertainty_sampling_comes_first():
             assert scores[problem.place[x.tobytes()]] >= scores.max() - 1e-12
 
 
-def test_the_default_fills_the_pending_halfway_every_other_time(monkeypatch):
+def test_the_default_fills_the_pending_halfway_one_time_in_four(monkeypatch):
     seen = []
     real = module.believe
     monkeypatch.setattr(
         module, "believe", lambda gp, silence, *rest: (seen.append(silence), real(gp, silence, *rest))[1]
     )
     problem = problem_of(LIST, "default", silence="unknown")
-    for n in (10, 11):
+    for n in (12, 13, 14, 15):
         chosen(problem, told(rows(problem, n), outcomes(n), pending=2))
-    assert seen == [Unknown(), Halfway(Unknown(), 0.5)]
+    assert seen == [Unknown(), Halfway(Unknown(), 0.5), Unknown(), Unknown()]
 
 
 # What may be asked

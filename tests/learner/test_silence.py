@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.errors import InvalidInput
+from belated.learner.arrivals import Arrivals
 from belated.learner.kernels import SE, Matern52
 from belated.learner.posterior import GP
 from belated.learner.silence import (
     SILENCES,
     Belief,
+    Fading,
     Filled,
     Floor,
     Halfway,
@@ -27,6 +29,7 @@ from belated.learner.silence import (
     Unknown,
     Waiting,
     believe,
+    comes,
     in_time,
 )
 
@@ -38,7 +41,7 @@ EVERY = {**SILENCES, "halfway unknown": Halfway(Unknown()), "halfway floor": Hal
 every_silence = pytest.mark.parametrize("silence", EVERY.values(), ids=EVERY.keys())
 
 
-def history(*fates: str, floor: float | None = 0.0, order: list[int] | None = None) -> History:
+def history(*fates: str, floor: float | None = 0.0, order: list[int] | None = None, waited=None) -> History:
     """Query s at the s-th of some fixed points, with a fixed outcome of its own, and a fate each."""
     n, rng = len(fates), np.random.default_rng(1)
     fate = np.array(fates, dtype=object)
@@ -57,6 +60,8 @@ def history(*fates: str, floor: float | None = 0.0, order: list[int] | None = No
         order=np.arange(n) if order is None else np.array(order),
         lams=np.full(n, np.nan),
         floor=floor,
+        waited=np.full(n, np.nan) if waited is None else np.asarray(waited, dtype=float),
+        arrived=heard | (fate == "late and not used"),
     )
 
 
@@ -181,7 +186,13 @@ def test_nearest_needs_a_whole_k(k):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
-@pytest.mark.parametrize("base", [Floor(), Unknown(), Waiting(), Ignored(), Nearest(2)], ids=lambda s: type(s).__name__)
+def test_halfway_leaves_alone_what_is_nearer_to_the_belief(share):
+    h = history("heard", "pending", "heard", "expired", "infeasible", "gone", "pending", floor=-0.5)
+    same_belief(believe(GP_, Halfway(Unknown(), share), h), believe(GP_, Unknown(), h))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
+@pytest.mark.parametrize("base", [Floor(), Waiting(), Ignored()], ids=lambda s: type(s).__name__)
 def test_halfway_lies_between_the_floor_and_the_belief(base, share):
     h = history("heard", "pending", "heard", "expired", "infeasible", "gone", "pending", floor=-0.5)
     heard = {0: float(h.y[0]), 2: float(h.y[2]), 4: -0.5}
@@ -396,3 +407,91 @@ def test_the_belief_of_the_heard_is_made_only_when_asked_for():
     assert memory.belief.factor.n == 3
     believe(GP_, Unknown(), history("heard", "pending", "heard"), None, memory)
     assert memory.heard.factor.n == 2
+
+
+# Fading
+
+
+HEARD = ["heard"] * 12
+DELAYS = [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0, 6.0, 6.0]
+
+
+def faded(h: History) -> Belief:
+    return believe(GP_, Fading(), h)
+
+
+def test_while_everything_comes_fading_is_unknown():
+    """S(∞) = 0, so that p = 1 however long a query has been out."""
+    h = history(*HEARD, "pending", "pending", "expired", waited=[*DELAYS, 1.0, 4.0, 5.0])
+    same_belief(faded(h), believe(GP_, Unknown(), h))
+
+
+def test_what_has_been_out_for_longer_than_anything_ever_was_fades_to_the_floor():
+    """Silence that is as long as the longest, when some never come: S(a) = S(∞), p = 0."""
+    h = history(*HEARD, "pending", "expired", "expired", waited=[*DELAYS, 40.0, 40.0, 40.0])
+    same_belief(faded(h), believe(GP_, Floor(), h))
+
+
+def test_in_between_a_pending_one_counts_by_the_probability_that_it_still_comes():
+    """Fifteen queries: twelve came, three never did. By hand: S(∞) = 3/15, S(3) = 9/15, p = (9 - 3)/9."""
+    h = history(*HEARD, "expired", "expired", "expired", "pending", waited=[*DELAYS, 40.0, 40.0, 40.0, np.nan])
+    h = replace(h, waited=np.where(h.pending, 3.0, h.waited))
+    # The one that is pending is at risk until 3: S(3) = Π (1 - d/n) with n counting it
+    S3 = (1 - 1 / 16) * (1 - 2 / 15) * (1 - 3 / 13)
+    rest = (1 - 2 / 9) * (1 - 2 / 7) * (1 - 2 / 5)
+    p, never = comes(h)
+    assert p[-1] == pytest.approx(1 - rest, abs=1e-12)
+    assert never[-1] == pytest.approx(S3 * rest, abs=1e-12)
+    mean = GP_.condition(h.X[h.seen], h.y[h.seen]).mean(h.X[-1:])[0]
+    values = {i: float(h.y[i]) for i in range(12)} | dict.fromkeys((12, 13, 14), 0.0) | {15: (1 - rest) * mean}
+    same_belief(faded(h), direct(h, values))
+
+
+def test_with_fewer_than_ten_heard_it_is_half_and_half():
+    h = history("heard", "heard", "pending", waited=[1.0, 2.0, 1.0])
+    p, never = comes(h)
+    assert p.tolist() == [0.5, 0.5, 0.5]
+    assert never.tolist() == [0.5, 0.5, 0.5]
+    same_belief(faded(h), believe(GP_, Halfway(Floor(), 0.5), h))
+
+
+def test_an_expired_one_counts_in_part():
+    """With the share 1 - p its noise is λ / (1 - p)."""
+    h = history("heard", "heard", "expired", waited=[1.0, 2.0, 1.0])
+    mean = GP_.condition(h.X[:2], h.y[:2]).mean(h.X[2:])[0]
+    by_hand = GP_.condition(h.X, np.array([*h.y[:2], mean / 2]), np.array([GP_.lam, GP_.lam, 2 * GP_.lam]))
+    found = faded(h).posterior
+    assert_allclose(found.mean(Q), by_hand.mean(Q), rtol=0, atol=1e-12)
+    assert_allclose(found.std(Q), by_hand.std(Q), rtol=0, atol=1e-12)
+
+
+def test_the_width_fades_alike():
+    """Σ σ over the recent: nothing of it while everything comes, all of it when nothing more does."""
+    coming = history(*HEARD, "pending", waited=[*DELAYS, 1.0])
+    assert faded(coming).recent_spread() == pytest.approx(0.0, abs=1e-12)
+    silent = history(*["heard"] * 10, *["pending"] * 30, waited=[*[1.0] * 10, *[50.0] * 30])
+    belief, floor = faded(silent), believe(GP_, Floor(), silent)
+    share = belief.widths
+    assert share is not None
+    assert share[~belief.known].tolist() == [1.0] * 30
+    assert share[belief.known] == pytest.approx(np.full(10, 0.75))
+    spread = floor.posterior.std_of(floor.recent)
+    assert belief.recent_spread() == pytest.approx(float(np.sum(spread * np.where(floor.known, 0.75, 1.0))))
+
+
+def test_where_the_waits_differ_by_query_the_silence_of_a_slow_region_says_less():
+    """Half of the square answers within two rounds, the other after thirty: out for ten, one is odd and one is not."""
+    rng = np.random.default_rng(0)
+    n = 120
+    X = rng.random((n, 2))
+    slow = X[:, 0] > 0.5
+    waited = np.where(slow, rng.integers(25, 36, n), rng.integers(1, 3, n)).astype(float)
+    arrived = np.ones(n, dtype=bool)
+    arrived[rng.choice(np.flatnonzero(~slow), 12, replace=False)] = False  # a few never come, where it is fast
+    waited[~arrived] = 60.0
+    X[:2], waited[:2], arrived[:2] = [[0.1, 0.5], [0.9, 0.5]], 10.0, False
+    h = replace(history(*["heard"] * 40), X=X, waited=waited, arrived=arrived)
+    p, _ = comes(h)
+    pooled = Arrivals(waited, arrived).comes(10.0)
+    assert p[0] < pooled - 0.2
+    assert p[1] > 0.95

@@ -27,6 +27,8 @@ COMMANDS = {
     "amend": ("belated.cli.tell", "Put right an outcome, or the study's floor or limits."),
     "show": ("belated.cli.show", "Show what is pending, heard, late, expired and failed."),
     "best": ("belated.cli.show", "Show the trial with the best outcome so far."),
+    "advise": ("belated.cli.advise", "Say how long to wait for an outcome, what that costs, and why."),
+    "compare": ("belated.cli.compare", "Which settings would have served a study best, in its own world."),
     "plot": ("belated.cli.plot", "Draw outcomes over time, the delays, and the belief: a picture."),
     "export": ("belated.cli.transfer", "Write every trial as CSV or JSON lines."),
     "import": ("belated.cli.transfer", "Take in trials from CSV or JSON lines."),

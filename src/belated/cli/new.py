@@ -26,7 +26,11 @@ from belated.learner.silence import SILENCES
 @click.option("--ceiling", metavar="VALUE", help="The best value.")
 @click.option("--limits", nargs=2, metavar="LO HI", help="Outcomes outside are refused.")
 @click.option("--silence", metavar="WORD", help=f"What an unheard outcome means: {', '.join(SILENCES)}.")
-@click.option("--patience", help="Rounds (20) or a time (14d, 90s): after it an outcome is late.  [default: never]")
+@click.option(
+    "--patience",
+    help="Rounds (20) or a time (14d, 90s): after it an outcome is late; auto or auto-clock: as belated advise says.  "
+    "[default: never]",
+)
 @click.option("--late", metavar="WORD", help="use late outcomes in the model, or ignore them.")
 @click.option("--algorithm", metavar="NAME", help=f"default, {', '.join(PAPER)}.")
 @click.option("--repeats", metavar="WORD", help="always, heard or never ask a query again.")

@@ -143,7 +143,17 @@ def run(
             _run_panels(panels, range(count), readings or READINGS, quick, folder, place, at_once, pool)
         if THEORY in names:
             _run_theory(quick, folder, at_once, pool)
+    _note_how(folder, ["belated paper run", *names, *(["--quick"] if quick else [])])
     click.echo(f"Next: belated paper report{'' if folder == FOLDER else f' --folder {folder}'}")
+
+
+def _note_how(folder: Path, words: Sequence[str]) -> None:
+    """Keep by which commands, and with which versions, the runs of a folder were made."""
+    from belated.paper.kept import MADE, Made
+
+    place, command = folder / MADE, " ".join(words)
+    before = Made.read(place).commands if place.exists() else ()
+    Made.here(*before, *([command] if command not in before else [])).write(place)
 
 
 def _run_panels(
@@ -280,7 +290,7 @@ def _gathered(folder: Path, place: Path) -> Path:
     """What the runs of a folder come to, brought together in `place`."""
     from belated.paper.curves import published
     from belated.paper.data import path
-    from belated.paper.kept import Made, keep
+    from belated.paper.kept import MADE, Made, keep
     from belated.paper.runs import collected, costs_of
 
     curves = dict(collected(folder))
@@ -290,7 +300,7 @@ def _gathered(folder: Path, place: Path) -> Path:
         curves |= published(path("svm_reference_runs.csv"))
     except BelatedError as missing:
         click.echo(f"Without the published SVM results: {missing}", err=True)
-    keep(place, curves, costs_of(folder), Made.here("belated paper run all beyond theory", "belated paper report"))
+    keep(place, curves, costs_of(folder), Made.read(folder / MADE) if (folder / MADE).exists() else Made())
     if (folder / THEORY_ROWS).exists():
         shutil.copyfile(folder / THEORY_ROWS, place / THEORY_ROWS)
     return place

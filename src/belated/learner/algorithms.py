@@ -47,10 +47,11 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Move:
-    """One way of choosing; with `share` the pending are filled that far from the floor to the belief."""
+    """One way of choosing; with `share` the pending are filled at least that far from the floor to the belief."""
 
     policy: Policy
     share: float | None = None
+    beta: Beta | None = None  # of its own; None: the algorithm's
 
 
 # The paper's: β_t = 1, SE kernel, hyperparameters every ten rounds (App. C), minimum at 0 and bound at 1 (Section 3).
@@ -135,10 +136,10 @@ PAPER = {
 
 DEFAULT = Algorithm(
     name="default",
-    moves=(Move(LogEI()), Move(UCB(), share=0.5)),
+    moves=(Move(LogEI()), Move(UCB(), share=0.5), Move(LogEI()), Move(ThompsonSampling(), beta=ONE)),
     beta=Constant(2.0),
     shape=Matern52(0.3),
-    schedule=Schedule(10, growth=0.1, eager=True),
+    schedule=Schedule(5, growth=0.1, eager=True),
     scaling=Robust(),
     free_mean=True,
     soft=True,

@@ -151,13 +151,15 @@ class Nearby:
     width: float  # of k; inf: x makes no difference
 
     @classmethod
-    def fit(cls, X: Array, arrivals: Arrivals) -> Nearby:
-        """The width that foretells each wait best from the others."""
+    def fit(cls, X: Array, arrivals: Arrivals, margin: float = 0.0) -> Nearby:
+        """The width that foretells each wait best from the others: log-likelihood, where x makes a difference at all
+        by more than `margin`."""
         keep = spread(len(X), MOST)
         X, arrivals = X[keep], Arrivals(arrivals.waited[keep], arrivals.arrived[keep])
         widths = [math.inf, *WIDTHS] if arrivals.heard >= ENOUGH else [math.inf]
         gap = _squares(X, X)
         merits = [_foretold(gap, arrivals, width) for width in widths]
+        merits[0] += margin
         return cls(X, arrivals, widths[int(np.argmax(merits))])
 
     def survival(self, x: Array, age: ArrayLike) -> Array:

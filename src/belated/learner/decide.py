@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from belated.errors import Contradiction, NotPositiveDefinite
+from belated.learner.algorithms import Move
 from belated.learner.confidence import Constant, beta_baseline, beta_sdf_ts, beta_sdf_ucb, gamma_bound, greedy_gain
 from belated.learner.evidence import FEWEST, Fit, Weak, fit, groups_of
 from belated.learner.kernels import Array
@@ -105,10 +106,10 @@ def belief_at(
     return believe(gp, silence, on_scale(problem, h, scale), listed_queries(problem), cache.memory, z, soft), scale
 
 
-def width(problem: Problem, belief: Belief, policy: Policy, t: int, cache: Cache) -> float:
+def width(problem: Problem, belief: Belief, move: Move, t: int, cache: Cache) -> float:
     """ν_t = B_y Σ σ_{t-1}(x_s) + β_t over the recent queries for the floor pair, β_t for the others; B_y = 1."""
     algorithm, posterior = problem.algorithm, belief.posterior
-    beta = algorithm.beta
+    beta = move.beta or algorithm.beta
     if isinstance(beta, Constant):
         value = beta.value
     else:
@@ -118,10 +119,10 @@ def width(problem: Problem, belief: Belief, policy: Policy, t: int, cache: Cache
         if not algorithm.widened:
             value = beta_baseline(beta, gamma)
         else:
-            rule = beta_sdf_ts if isinstance(policy, ThompsonSampling) else beta_sdf_ucb
+            rule = beta_sdf_ts if isinstance(move.policy, ThompsonSampling) else beta_sdf_ucb
             value = rule(beta, gamma, 1.0)
     if algorithm.widened:
-        value += float(np.sum(posterior.std_of(belief.recent)))
+        value += belief.recent_spread()
     return value
 
 
@@ -243,10 +244,11 @@ def prepared(
 ) -> tuple[Belief, Policy, float]:
     """The belief, the policy and its width for this query."""
     t, algorithm = situation.t, problem.algorithm
-    starting = t <= problem.initial + algorithm.start
-    policy: Policy = UncertaintySampling() if starting else algorithm.move(situation.turn).policy
+    move = algorithm.move(situation.turn)
+    if t <= problem.initial + algorithm.start:
+        move = Move(UncertaintySampling())
     belief, _ = belief_at(problem, h, t, fitted, silence_at(problem, situation), cache, situation.z)
-    return belief, policy, width(problem, belief, policy, t, cache)
+    return belief, move.policy, width(problem, belief, move, t, cache)
 
 
 def choose(

@@ -11,6 +11,7 @@ A silence is a small value: it says which queries belong to the belief and what 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,10 +25,13 @@ from belated.learner.kernels import Array, Mask
 from belated.learner.posterior import GP, Grown, Posterior
 from belated.plain import Fieldless
 
+LOOKED_AT = 200  # waits that are compared by query, spread evenly over the order of asking
+MARGIN = 3.0  # of log-likelihood by which waits must be foretold better by query than without
+NOTHING = 1e-9  # a row that counts less than this is left out
 SOFT = 0.25  # noise of a soft fill, as a share of its distance from the belief
 
 
-def in_time(delay: Array, age: Array, m: float) -> Mask:
+def in_time(delay: Array, age: Array, m: float | Array) -> Mask:
     """1{d_s ≤ min(m, t - s)}, the paper's indicator."""
     return np.asarray(delay <= np.minimum(m, age))
 
@@ -48,6 +52,8 @@ class History:
     order: NDArray[np.intp]  # when the outcome was told, for the order of arrival
     lams: Array  # the outcome's own noise variance, NaN where lam serves
     floor: float | None  # the least value f can take; None: unknown and nothing heard to stand in for it
+    waited: Array  # d where told, the age so far elsewhere; NaN where that says nothing of delays (added, failed)
+    arrived: Mask  # told, in time or late
 
     @property
     def known(self) -> Mask:
@@ -64,10 +70,14 @@ class History:
 
 
 class Filled(NamedTuple):
-    """The rows of a belief, in the order in which they enter it, and their ỹ."""
+    """The rows of a belief, in the order in which they enter it, and their ỹ.
+
+    A row that counts in part, with a share w < 1, is an outcome with λ/w for its noise."""
 
     rows: NDArray[np.intp]
     y_tilde: Array
+    shares: Array | None = None  # w, None: 1 everywhere
+    widths: Array | None = None  # the share of σ(x_s) that ν_t counts of a recent query, None: 1 everywhere
 
 
 class Silence(Protocol):
@@ -174,9 +184,50 @@ class Nearest:
         return {"silence": "nearest", "k": self.k}
 
 
+class Fading(Fieldless):
+    """It could be either: an unheard y_s counts as floor + p (belief - floor), p the probability that it still comes.
+
+    p = (S(a) - S(∞)) / S(a) after a wait of a, S the survival of silence among all queries, or near x_s where the waits
+    differ (1/2 while fewer than ten have come). Once patience has run out it counts with the share 1 - p: p = 1 is
+    `Unknown`, p = 0 is `Floor`. So does ν_t: of a recent query it counts σ with the share 1 - p, and with S(∞) of one
+    that was heard."""
+
+    forgets = False
+    uses_floor = True
+
+    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
+        p, never = comes(h)
+        silent = ~h.known & ~h.gone
+        unheard = np.full(len(h.X), np.nan)
+        if np.any(silent):
+            unheard[silent] = floor + p[silent] * (heard().mean(h.X[silent]) - floor)
+        share = np.where(silent & ~h.pending, 1.0 - p, 1.0)
+        rows, y_tilde = _rows(h, ~h.gone & (share > NOTHING), unheard)[:2]
+        return Filled(rows, y_tilde, share[rows], np.where(h.known, never, 1.0 - p)[rows])
+
+    def spec(self) -> dict[str, object]:
+        return {"silence": "fading"}
+
+
+def comes(h: History) -> tuple[Array, Array]:
+    """P(it still comes | out for so long) and P(it never comes), for every query             (n,), (n,)."""
+    # only here: `import belated` is lighter without it
+    from belated.learner.arrivals import ENOUGH, Arrivals, Nearby, spread
+
+    counted = np.flatnonzero(~np.isnan(h.waited))
+    arrivals = Arrivals(h.waited[counted], h.arrived[counted])
+    age = np.nan_to_num(h.waited)
+    some = counted[spread(len(counted), LOOKED_AT)]
+    near = Nearby.fit(h.X[some], Arrivals(h.waited[some], h.arrived[some]), MARGIN)
+    if math.isinf(near.width):
+        return arrivals.comes(age), np.full(len(age), arrivals.never if arrivals.heard >= ENOUGH else 0.5)
+    S, never = near.survival(h.X, age), near.survival(h.X, np.full(len(age), np.inf))
+    return np.divide(S - never, S, out=np.ones_like(S), where=S > 0), never
+
+
 @dataclass(frozen=True)
 class Halfway:
-    """A pending y_s counts as floor + share (belief - floor); everything else as `base` has it."""
+    """A pending y_s counts as floor + share (belief - floor), or as `base` has it where that is nearer the belief."""
 
     base: Silence
     share: float = 0.5
@@ -187,14 +238,21 @@ class Halfway:
         return self.base.forgets
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
-        fill = np.where(h.pending, floor + self.share * (believed(h, heard) - floor), h.y)
-        rows, y_tilde = self.base.fill(h, floor, heard)
-        fill[rows] = np.where(h.pending[rows], fill[rows], y_tilde)
-        rows = np.concatenate([rows, np.setdiff1d(np.flatnonzero(h.pending), rows)])  # the base's order, for its factor
-        return Filled(rows, fill[rows])
+        belief = believed(h, heard)
+        fill = np.where(h.pending, floor + self.share * (belief - floor), h.y)
+        rows, y_tilde, shares, widths = self.base.fill(h, floor, heard)
+        farther = h.pending[rows] & (np.abs(fill[rows] - belief[rows]) < np.abs(y_tilde - belief[rows]))
+        fill[rows] = np.where(farther, fill[rows], y_tilde)
+        more = np.setdiff1d(np.flatnonzero(h.pending), rows)  # the base's order comes first, for its factor
+        rows = np.concatenate([rows, more])
+        return Filled(rows, fill[rows], _with_ones(shares, len(more)), _with_ones(widths, len(more)))
 
     def spec(self) -> dict[str, object]:
         return {"silence": "halfway", "base": self.base.spec(), "share": self.share}
+
+
+def _with_ones(shares: Array | None, more: int) -> Array | None:
+    return None if shares is None else np.concatenate([shares, np.ones(more)])
 
 
 def believed(h: History, heard: Callable[[], Posterior]) -> Array:
@@ -219,6 +277,12 @@ class Belief:
     known: Mask  # rows with an outcome of their own
     recent: Mask  # rows that ν_t sums over
     z: Array = field(default_factory=lambda: np.empty(0))  # the context that the next query is for, if any
+    widths: Array | None = None  # the share of each row's σ that ν_t counts; None: all of it
+
+    def recent_spread(self) -> float:
+        """Σ σ(x_s) over the recent queries, as ν_t counts them."""
+        std = self.posterior.std_of(self.recent)
+        return float(np.sum(std if self.widths is None else std * self.widths[self.recent]))
 
     @cached_property
     def means(self) -> Array:
@@ -263,24 +327,26 @@ def believe(
             made.append(memory.heard.condition(gp, h.number[in_order], h.X[in_order], h.y[in_order], lams[in_order]))
         return made[0]
 
-    rows, y_tilde = silence.fill(h, floor, heard)
+    rows, y_tilde, shares, widths = silence.fill(h, floor, heard)
     if np.any(np.isnan(y_tilde)):
         raise InvalidInput(f"{silence!r} left an outcome unfilled")
     if soft:  # the noise of a soft fill changes from ask to ask: those rows come last, so that the others stay factored
         last = np.lexsort((h.order[rows], h.pending[rows]))
         rows, y_tilde = rows[last], y_tilde[last]
-    own = lams[rows]
+        shares, widths = (None if parts is None else parts[last] for parts in (shares, widths))
+    own = lams[rows] if shares is None else lams[rows] / shares
     if soft and np.any(h.pending[rows]):
         distance = np.nan_to_num(y_tilde - believed(h, heard)[rows])
         own = np.where(h.pending[rows], np.maximum(own, np.square(SOFT * distance)), own)
     posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q)
-    return Belief(posterior, h.known[rows], h.recent[rows], *(() if z is None else (z,)))
+    return Belief(posterior, h.known[rows], h.recent[rows], np.empty(0) if z is None else z, widths)
 
 
 SILENCES: dict[str, Silence] = {
     "floor": Floor(),
     "unknown": Unknown(),
     "waiting": Waiting(),
+    "fading": Fading(),
     "ignored": Ignored(),
     "nearest": Nearest(),
 }

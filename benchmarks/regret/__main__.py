@@ -1,0 +1,105 @@
+"""python -m benchmarks.regret: run what is not kept yet, print the tables, write the CSV and the picture."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from belated.parallel import cores, in_parallel
+from benchmarks.regret import kept, ranks
+from benchmarks.regret.entrants import Entrant, entrants
+from benchmarks.regret.peers.ours import CANDIDATE
+from benchmarks.regret.picture import draw
+from benchmarks.regret.report import markdown, report, standing_rows, summary_rows
+from benchmarks.regret.tasks import BEDS
+from benchmarks.regret.world import Job, Run, run
+
+HERE = Path(__file__).parent
+OUT, QUICK_OUT = HERE / "regret.csv", HERE.parents[1] / "build" / "regret-quick.csv"
+SEEDS, QUICK_SEEDS = 6, 3  # three hours on two idle cores, and ten minutes: nearly all of it BoTorch
+QUICK_SHARE = 0.4  # of the rounds
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.regret", description="A test bed for late outcomes: our algorithms and their peers."
+    )
+    parser.add_argument("--quick", action="store_true", help="half of the tasks, 40 %% of the rounds, three seeds")
+    parser.add_argument("--tasks", nargs="+", choices=list(BEDS), metavar="NAME", help=f"of {', '.join(BEDS)}")
+    known = list(entrants())
+    parser.add_argument("--entrants", nargs="+", choices=known, metavar="NAME", help=f"of {', '.join(known)}")
+    parser.add_argument("--seeds", type=int, metavar="N", help=f"seeds 0 … N-1 ({SEEDS}; quick: {QUICK_SEEDS})")
+    parser.add_argument("--share", type=float, metavar="P", help="of every task's rounds (1; quick: 0.4)")
+    parser.add_argument("--workers", type=int, default=cores(), metavar="N", help="runs at a time (%(default)s)")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="the CSV, which is the cache; the picture is beside it"
+    )
+    parser.add_argument("--markdown", action="store_true", help="print the summary as the README has it, and no more")
+    chosen = parser.parse_args(arguments)
+    chosen.tasks = chosen.tasks or [name for name, bed in BEDS.items() if bed.quick or not chosen.quick]
+    chosen.entrants = chosen.entrants or known
+    chosen.seeds = chosen.seeds or (QUICK_SEEDS if chosen.quick else SEEDS)
+    chosen.share = chosen.share or (QUICK_SHARE if chosen.quick else 1.0)
+    chosen.out = chosen.out or (QUICK_OUT if chosen.quick else OUT)
+    return chosen
+
+
+def jobs_of(tasks: Sequence[str], who: Sequence[Entrant], seeds: int, share: float) -> list[Job]:
+    """Seed by seed, so that an interrupted comparison has whole seeds."""
+    return [
+        Job(task, one.name, seed, round(share * BEDS[task].rounds))
+        for seed in range(seeds)
+        for task in tasks
+        for one in who
+    ]
+
+
+def measure(jobs: Sequence[Job], out: Path, workers: int) -> list[kept.Row]:
+    """The rows of the jobs; those that are not kept are run, and written as they come."""
+    everybody, began = entrants(), time.perf_counter()
+    known = kept.usable(kept.read(out), everybody)
+    todo = [job for job in jobs if job not in known and not everybody[job.entrant].missing]
+    print(f"{len(jobs)} runs: {len(jobs) - len(todo)} kept or absent, {len(todo)} to do ({out})", file=sys.stderr)
+
+    def done(result: Run) -> None:
+        row = kept.row_of(result, everybody[result.job.entrant])
+        kept.append(row, out)
+        known[result.job] = row
+        say = f"{sum(job in known for job in todo)} of {len(todo)}, {time.perf_counter() - began:.0f} s: "
+        job = result.job
+        print(f"{say}{job.task}, {job.entrant}, seed {job.seed} {result.note}", file=sys.stderr, flush=True)
+
+    if todo:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch reads it when a worker imports it
+        in_parallel(run, todo, min(workers, len(todo)), done)
+    rows = kept.read(out)  # as written: the tables are the same when nothing is run again
+    kept.write(rows, out)
+    known = kept.usable(rows, everybody)
+    return [known[job] for job in jobs if job in known]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = parsed(arguments)
+    everybody = entrants()
+    who = [everybody[name] for name in chosen.entrants]
+    rows = measure(jobs_of(chosen.tasks, who, chosen.seeds, chosen.share), chosen.out, chosen.workers)
+    found = ranks.cells(rows)
+    peers = [one.name for one in who if not one.own]
+    standings = ranks.standings(found, CANDIDATE, peers)
+    if chosen.markdown:
+        print("\n\n".join(markdown(table) for table in (summary_rows(found), standing_rows(standings))))
+        return 0
+    print(report(found, standings, who))
+    if found:
+        picture = chosen.out.with_suffix(".png")
+        draw(found, {one.name for one in who if one.own}, CANDIDATE, picture)
+        print(f"\nWritten: {chosen.out}, {picture}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

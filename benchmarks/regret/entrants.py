@@ -1,0 +1,113 @@
+"""Who takes part: every file in peers/ whose needs are installed, and all of belated's own.
+
+A version is what a kept run is good for: the installed version of what a peer needs and a mark of its file; for ours,
+the mark of the sources that a choice depends on. A mark forgets comments and docstrings.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+import belated
+from belated.environment import Chooser
+from belated.paper.task import Task
+
+PEERS = Path(__file__).parent / "peers"
+OURS = "ours.py"
+SOURCES = Path(belated.__file__).parent
+# What a choice depends on, besides learner/.
+BESIDE = ("fold", "outcome", "parameters", "patience", "points", "settings", "space", "study", "trials")
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """Somebody who takes part, or would if what is missing were installed."""
+
+    name: str
+    own: bool
+    version: str  # "" where something is missing
+    file: Path
+    missing: tuple[str, ...] = ()
+
+    def chooser(self, task: Task, seed: int) -> Chooser:
+        """A peer's choices for one run."""
+        make: Callable[[Task, int], Chooser] = import_module(f"benchmarks.regret.peers.{self.file.stem}").chooser
+        return make(task, seed)
+
+
+def mark(files: Iterable[Path]) -> str:
+    """Eight hex digits that change when the code in any of these files does."""
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                node.body = [  # type: ignore[attr-defined]  # it has one
+                    part
+                    for part in body
+                    if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))  # a docstring
+                ]
+        digest.update(ast.dump(tree).encode())
+    return digest.hexdigest()[:8]
+
+
+def imported(file: Path) -> list[Path]:
+    """The file, and what it imports from peers/."""
+    found = [file]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{__package__}.peers."):
+            found.append(PEERS / f"{str(node.module).rpartition('.')[2]}.py")
+    return found
+
+
+def written(file: Path) -> dict[str, Any]:
+    """The names that a file assigns literals to, without importing it."""
+    found: dict[str, Any] = {}
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+    return found
+
+
+def installed(needed: str) -> str | None:
+    try:
+        return metadata.version(needed)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def peer(file: Path) -> Entrant:
+    """The peer of a file."""
+    says = written(file)
+    needs = {needed: installed(needed) for needed in says["NEEDS"]}
+    missing = tuple(needed for needed, version in needs.items() if version is None)
+    first = "".join(f"{needed} {version} " for needed, version in list(needs.items())[:1])
+    return Entrant(says["NAME"], False, "" if missing else f"{first}{mark(imported(file))}", file, missing)
+
+
+@cache
+def entrants() -> dict[str, Entrant]:
+    """Everybody by name, ours first."""
+    from benchmarks.regret.peers import ours
+
+    file = PEERS / OURS
+    sources = [*SOURCES.glob("learner/*.py"), *(SOURCES / f"{name}.py" for name in BESIDE), file]
+    version = f"belated {belated.__version__} {mark(sources)}"
+    everybody = [Entrant(name, True, version, file) for name in ours.ENTRANTS]
+    everybody += [peer(path) for path in sorted(PEERS.glob("[!_]*.py")) if path.name != OURS]
+    return {one.name: one for one in everybody}
+
+
+def entrant(name: str) -> Entrant:
+    return entrants()[name]

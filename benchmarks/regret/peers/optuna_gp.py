@@ -1,0 +1,16 @@
+"""Optuna's GPSampler: qLogEI, the trials that run integrated over."""
+
+from __future__ import annotations
+
+import optuna
+
+from belated.environment import Chooser
+from belated.paper.task import Task
+from benchmarks.regret.peers._optuna import asking
+
+NAME = "Optuna GP"
+NEEDS = ("optuna", "torch")
+
+
+def chooser(task: Task, seed: int) -> Chooser:
+    return asking(task, optuna.samplers.GPSampler(seed=seed))

@@ -1,0 +1,30 @@
+"""All of belated's own: the default under each meaning of silence, and the paper's six.
+
+The default with silence "unknown" is the candidate, since silence only means "not yet" here; like the peers it is told
+neither a floor nor a ceiling. "floor" and "waiting" need a floor and a patience, so they are told both; the paper's six
+model (y - floor) / (ceiling - floor), and are told those."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import belated
+from belated import Study
+from belated.learner.algorithms import PAPER
+from belated.paper.task import Task
+
+CANDIDATE = "default"
+SILENCES = {CANDIDATE: "unknown", "default (floor)": "floor", "default (waiting)": "waiting"}
+ENTRANTS = (*SILENCES, *PAPER)
+
+
+def study(name: str, task: Task, patience: int, initial: int, seed: int) -> Study:
+    """A study that chooses by itself after the `initial` queries that the harness gives it."""
+    says: dict[str, Any] = {"algorithm": name, "floor": task.floor, "ceiling": task.ceiling}
+    if name in SILENCES:
+        says = {"silence": SILENCES[name]}
+        if name != CANDIDATE:
+            says |= {"floor": task.floor, "patience": patience}
+    elif PAPER[name].patience:
+        says |= {"patience": patience}
+    return belated.Study.create(space=task.space, context=task.context, initial=initial, seed=seed, **says)

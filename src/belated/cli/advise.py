@@ -1,0 +1,28 @@
+"""`belated advise`: how long to wait."""
+
+from __future__ import annotations
+
+import click
+
+from belated.cli.found import as_json, opened, say, taken, verb
+
+
+@click.command()
+@verb("[NAME]")
+@click.option("--by", metavar="SCALE", help="rounds or clock.  [default: as the study's patience is]")
+@as_json
+def advise(words: tuple[str, ...], url: str, in_json: bool, by: str | None) -> None:
+    """Say how long to wait: what each patience would cost, which one is advised, and why.
+
+    For each, the share of outcomes that arrive within it (with 95 % confidence limits), how many queries it keeps open
+    at a time, and how wide it makes the confidence interval. Nothing is changed: a study that is to follow the advice
+    by itself is made with belated new --patience auto.
+
+    \b
+    Examples:
+      $ belated advise catalyst
+      $ belated advise catalyst --by clock --json
+    """
+    name, _ = taken(words, 0, "[NAME]")
+    advice = opened(url, name).advise(by)  # type: ignore[arg-type]  # refused there, in words, if it is neither
+    say(advice.plain(), in_json, lambda: str(advice))

@@ -1,0 +1,1 @@
+"""Which settings would have served a study best, in a world made of its own belief and delays."""

@@ -1,0 +1,169 @@
+"""What is compared: the study's own settings, and others that it might have had.
+
+Everything but algorithm, silence and patience is the study's own, unless the algorithm implies it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Literal, TypeVar
+
+from belated.errors import Contradiction, InvalidInput
+from belated.learner.algorithms import PAPER, Algorithm, named
+from belated.learner.silence import SILENCES, Silence
+from belated.patience import Patience
+from belated.plain import shown
+from belated.settings import Settings
+from belated.study import Study
+
+SAID = ("floor", "unknown", "waiting", "fading")  # silences of those whose algorithm implies none
+QUANTILES = (0.5, 0.8, 0.95)  # of the delays seen, for those who know a patience
+Wait = int | str | timedelta | None
+Scale = Literal["rounds", "clock"]
+Item = TypeVar("Item")
+UNITS = (("d", 86400.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("ms", 0.001))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings that a study might have had."""
+
+    settings: Settings
+    own: bool = False  # whether they are what the study has
+
+    @property
+    def algorithm(self) -> str:
+        return self.settings.algorithm.name
+
+    @property
+    def silence(self) -> str:
+        return name_of(self.settings.silence)
+
+    @property
+    def patience(self) -> str:
+        return str(self.settings.patience)
+
+    def __str__(self) -> str:
+        """GP-BTS; GP-UCB-SDF (patience 12 rounds); default (silence floor, patience 12 rounds)."""
+        parts = [] if self.settings.algorithm.silence is not None else [f"silence {self.silence}"]
+        if _has(self.settings.patience):
+            parts.append(f"patience {self.patience}")
+        return f"{self.algorithm} ({', '.join(parts)})" if parts else self.algorithm
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Two candidates with the same key are the same."""
+        return self.settings.algorithm, self.settings.silence, self.settings.patience
+
+
+def name_of(silence: Silence) -> str:
+    return str(silence.spec().get("silence", type(silence).__name__))
+
+
+def scale_of(settings: Settings, patience: Sequence[Wait] | None) -> Scale:
+    """Whether time is counted in rounds or by the clock: as the study does, or else as the patience asked for."""
+    said = [Patience.of(m) for m in _list(patience, "patience")]
+    finite = [m for m in (settings.patience, *said) if _has(m)]
+    if len({m.by_clock for m in finite}) > 1:
+        raise Contradiction(
+            "patience must be in rounds or by the clock, and the same for all that is compared, the study included "
+            f"(got {', '.join(map(str, finite))})"
+        )
+    return "clock" if any(m.by_clock for m in finite) else "rounds"
+
+
+def _has(patience: Patience) -> bool:
+    """Whether there is one: stated, or the study's to choose."""
+    return patience.auto or not math.isinf(patience.m)
+
+
+def wait_of(t: float, scale: Scale) -> int | str:
+    """A patience of at least t, in rounds or as a short duration: no more than a tenth longer."""
+    if scale == "rounds":
+        return max(1, math.ceil(t))
+    unit, size = next((named for named in UNITS if t >= 10 * named[1]), UNITS[-1])
+    return f"{max(1, math.ceil(t / size))}{unit}"
+
+
+def candidates(
+    settings: Settings,
+    waits: Sequence[Wait],
+    algorithms: Sequence[str | Algorithm] | None = None,
+    silences: Sequence[str | Silence] | None = None,
+) -> list[Candidate]:
+    """The study's own settings first, and then every other combination that does not contradict itself.
+
+    waits  patience for those who know one; None: none
+    """
+    begun = replace(settings.patience, m=math.inf) if settings.patience.auto else settings.patience  # to choose anew
+    free = replace(settings, outcome=replace(settings.outcome, limits=None), patience=begun)  # a drawn f has no limits
+    known = ["default", *PAPER] if algorithms is None else _list(algorithms, "algorithms")
+    chosen = [algorithm if isinstance(algorithm, Algorithm) else named(algorithm) for algorithm in known]
+    words = [name for name in SAID if name in SILENCES] if silences is None else _list(silences, "silences")
+    meant = [_silence(word) for word in words]
+    found = [Candidate(free, own=True)]
+    for algorithm in chosen:
+        for silence in _silences(algorithm, meant, narrowed=silences is not None):
+            for wait in _waits(algorithm, waits):
+                one = Candidate(_settled(free, algorithm, silence, wait))
+                if all(one.key != other.key for other in found):
+                    found.append(one)
+    if len(found) == 1 and (algorithms is not None or silences is not None):
+        asked = f"{', '.join(a.name for a in chosen)} with silence {', '.join(map(name_of, meant))}"
+        raise InvalidInput(f"nothing is left to compare the study's own settings with (got {asked})")
+    return found
+
+
+def _list(values: Sequence[Item] | None, what: str) -> list[Item]:
+    if values is None:
+        return []
+    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+        raise InvalidInput(f"{what} must be a list with something in it (got {shown(values)})")
+    return list(values)
+
+
+def _silence(said: Any) -> Silence:
+    if isinstance(said, str) and said in SILENCES:
+        return SILENCES[said]
+    if isinstance(said, str | type) or not callable(getattr(said, "fill", None)):
+        raise InvalidInput(
+            f"silences must be of {', '.join(SILENCES)}, or values of belated.silence (got {shown(said)})"
+        )
+    meant: Silence = said
+    return meant
+
+
+def _silences(algorithm: Algorithm, meant: list[Silence], narrowed: bool) -> list[Silence]:
+    """Those that an algorithm can be told; where it implies one, that one, if it is asked for."""
+    if algorithm.silence is None:
+        return meant
+    return [algorithm.silence] if algorithm.silence in meant or not narrowed else []
+
+
+def _waits(algorithm: Algorithm, waits: Sequence[Wait]) -> Iterator[Wait]:
+    """Those that an algorithm can be given."""
+    if algorithm.patience is False:
+        yield None
+    else:
+        yield from (wait for wait in waits if wait is not None or algorithm.patience is None)
+
+
+def _settled(own: Settings, algorithm: Algorithm, silence: Silence, wait: Wait) -> Settings:
+    """Settings as a study with them would have; what no algorithm implies is the study's own."""
+    return Study.create(
+        space=own.space,
+        context=own.context,
+        goal=own.outcome.goal,
+        floor=own.outcome.floor,
+        ceiling=own.outcome.ceiling,
+        silence=silence,
+        patience=wait,
+        late=own.late if own.algorithm.late is algorithm.late is None else None,
+        algorithm=algorithm,
+        repeats=own.repeats if own.algorithm.repeats is algorithm.repeats is None else None,
+        initial=own.initial if algorithm == own.algorithm else None,
+        seed=own.seed,
+    ).settings

@@ -1,0 +1,226 @@
+"""Which settings would have served a study best: every candidate in worlds made of the study, seed by seed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from belated.comparison.candidates import QUANTILES, Candidate, Scale, Wait, candidates, scale_of, wait_of
+from belated.comparison.compared import Compared, Measure, compared
+from belated.comparison.world import Source, World, source
+from belated.environment import simulate
+from belated.errors import InvalidInput
+from belated.learner.algorithms import Algorithm
+from belated.learner.arrivals import ENOUGH
+from belated.learner.kernels import Array
+from belated.learner.silence import Silence
+from belated.ledger.memory import MemoryLedger
+from belated.paper.statistics import MOST
+from belated.parallel import in_parallel
+from belated.plain import shown, whole
+from belated.study import Study
+from belated.terminal import progress_bar
+
+FEWEST, LONGEST = 30, 200  # rounds, unless said
+
+
+class Job(NamedTuple):
+    """One candidate in one world."""
+
+    world: World
+    candidate: Candidate
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What came of it, one entry per round."""
+
+    gap: Array  # instantaneous regret
+    simple: Array
+
+
+def compare(
+    study: Study,
+    *,
+    algorithms: Sequence[str | Algorithm] | None = None,
+    silences: Sequence[str | Silence] | None = None,
+    patience: Sequence[Wait] | None = None,
+    rounds: int | None = None,
+    seeds: int = 10,
+    seed: int = 0,
+    workers: int = 1,
+    executor: Executor | None = None,
+    progress: bool = True,
+) -> Compared:
+    """Which algorithm, silence and patience would have served this study best; print the answer.
+
+    algorithms  names or values; None: the default and the paper's six
+    silences    for an algorithm that implies none: names or values; None: floor, unknown, waiting and fading
+    patience    for those who know one: rounds or times, None among them is none; None: what half, 80 % and 95 % of
+                the delays seen come within
+    rounds      queries of every run; None: as many as the study has, from 30 to 200
+    seeds       how many worlds, at most 40; every candidate meets them all
+    seed        of the first; the same seed gives the same answer
+    workers     processes to run in; with more than one, call it under if __name__ == "__main__":
+    executor    any concurrent.futures.Executor instead
+    progress    a bar on stderr, if that is a terminal
+
+    A world is one function drawn from the study's belief, the noise it has found and the delays it has seen. Regret is
+    simple regret, and cumulative regret for a study with contexts. The study itself is not changed.
+
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    >>> for _ in simulate(study, lambda p: -((p["x"] - 0.7) ** 2), delay=Poisson(4), rounds=20, seed=1): pass
+    >>> compare(study, algorithms=["GP-BTS"], seeds=2, rounds=8).best.algorithm in ("GP-BTS", "default")
+    True
+    """
+    n = _within("seeds", seeds, 1, MOST)
+    first, crew = _within("seed", seed, 0), _within("workers", workers, 1)
+    asked = None if rounds is None else _within("rounds", rounds, 1)
+    scale = scale_of(study.settings, patience)
+    wanted = candidates(study.settings, patience or [1], algorithms, silences)  # refuses early what it will not take
+    made_of = source(study, scale)
+    if patience is None:
+        waits = [wait_of(made_of.seen.quantile(q), scale) for q in QUANTILES]
+        wanted = candidates(study.settings, waits, algorithms, silences)
+    T = _rounds(study, made_of) if asked is None else asked
+    with progress_bar(n * len(wanted), shown=progress) as show:
+        worlds = _worlds(made_of, range(first, first + n), T, crew, executor)
+        jobs = [Job(world, candidate) for world in worlds for candidate in wanted]
+        courses = in_parallel(run, jobs, crew, _counter(show, f"{len(wanted)} candidates, {n} seeds"), executor)
+    simple, cumulative = _regrets(worlds, courses, len(wanted))
+    measure: Measure = "simple" if study.settings.context is None else "cumulative"
+    return compared(wanted, simple, cumulative, measure, _words(made_of, scale, T, n), _warning(made_of))
+
+
+def _within(what: str, value: object, low: int, high: float = math.inf) -> int:
+    count = whole(value, what)
+    if not low <= count <= high:
+        rule = f"at least {low}" if math.isinf(high) else f"from {low} to {high}"
+        raise InvalidInput(f"{what} must be {rule} (got {shown(count)})")
+    return count
+
+
+def _rounds(study: Study, made_of: Source) -> int:
+    """As many as the study has, but not too few to tell anything, nor too many to wait for."""
+    T = min(max(study.rounds, FEWEST), LONGEST)
+    Q = made_of.problem.Q
+    return min(T, len(Q)) if study.settings.repeats == "never" and Q is not None else T
+
+
+def _counter(show: Callable[[int, Callable[[], str]], None], note: str) -> Callable[[Course], None]:
+    done = 0
+
+    def count(course: Course) -> None:
+        nonlocal done
+        done += 1
+        show(done, lambda: note)
+
+    return count
+
+
+class Plan(NamedTuple):
+    """A world still to be made."""
+
+    made_of: Source
+    number: int
+    rounds: int
+
+
+def _worlds(made_of: Source, numbers: Sequence[int], T: int, workers: int, executor: Executor | None) -> list[World]:
+    """One for each seed; with many contexts, each with a best query of its own, that takes a while."""
+    plans = [Plan(made_of, number, T) for number in numbers]
+    many = made_of.contexts is not None
+    return in_parallel(make, plans, workers if many else 1, executor=executor if many else None)
+
+
+def make(plan: Plan) -> World:
+    return plan.made_of.world(plan.number, plan.rounds)
+
+
+def run(job: Job) -> Course:
+    """One study from its first query to its last."""
+    world, settings = job.world, replace(job.candidate.settings, seed=job.world.number)
+    study = Study(settings, MemoryLedger(), None, time.time)
+    for _ in simulate(
+        study,
+        world.nature.outcome,
+        delay=world.nature,
+        rounds=len(world.best),
+        seed=world.seed,
+        noise=world.noise,
+        contexts=world.contexts,
+        every=world.every,
+    ):
+        pass
+    return measured(study, world)
+
+
+def measured(study: Study, world: World) -> Course:
+    """Regret in v after each round, as belated.regret has it, with the world's best and worst for all alike."""
+    trials, sign = study.trials(), study.settings.outcome.sign
+    gap = world.best - sign * np.array([world.nature.value(trial.params, trial.context) for trial in trials])
+    used = [trial.status != "late" or study.settings.late == "use" for trial in trials]
+    usable = np.array(
+        [math.inf if t.known_from is None or not use else t.known_from for t, use in zip(trials, used, strict=True)]
+    )
+    kind = np.unique([world.kinds.index(each) for each in world.kinds], return_inverse=True)[1]
+    simple = world.best - world.worst
+    for n in range(1, len(trials) + 1):
+        visible = (usable[:n] <= n + 1) & (kind[:n] == kind[n - 1])
+        if np.any(visible):
+            simple[n - 1] = np.min(gap[:n][visible])
+    return Course(gap, simple)
+
+
+def _regrets(worlds: Sequence[World], courses: Sequence[Course], k: int) -> tuple[Array, Array]:
+    """Simple and cumulative regret (candidates, seeds, rounds), against the best that the search or anyone found."""
+    gaps = np.array([course.gap for course in courses]).reshape(len(worlds), k, -1)
+    simple = np.array([course.simple for course in courses]).reshape(gaps.shape)
+    for i, world in enumerate(worlds):
+        for kind in set(world.kinds):
+            here = np.array([each == kind for each in world.kinds])
+            better = max(0.0, -float(np.min(gaps[i][:, here])))
+            gaps[i][:, here] += better
+            simple[i][:, here] += better
+    return simple.swapaxes(0, 1), np.cumsum(gaps, axis=2).swapaxes(0, 1)
+
+
+# In words -----------------------------------------------------------------------------------------------------------
+
+
+def _words(made_of: Source, scale: Scale, T: int, n: int) -> str:
+    delay, settings = made_of.seen, made_of.settings
+    within = _time(delay.quantile(0.5), scale)
+    never = "" if delay.comes > 1 - 0.005 else f", {100 * (1 - delay.comes):.0f} % never"
+    depend = ", by query or context as they were found to depend on it" if delay.by_input else ""
+    pace = "" if made_of.every is None else f", asked every {_time(made_of.every, scale)}"
+    meaning = (
+        "what never comes is merely missing"
+        if made_of.v is None
+        else f"what never comes is worth {made_of.floor:g}, because silence is an outcome to this study"
+    )
+    contexts = "" if settings.context is None else "contexts drawn from its trials; "
+    functions = "one function" if n == 1 else f"{n} functions"
+    delays = f"delays as it has seen them (half of those that come within {within}{never}){depend}"
+    return (
+        f"The world: {functions} drawn from what the study believes after {made_of.told} outcomes; "
+        f"noise {made_of.noise:.2g}; {T} rounds{pace}; {contexts}{delays}; {meaning}."
+    )
+
+
+def _warning(made_of: Source) -> str:
+    heard = made_of.seen.report.heard
+    if heard >= ENOUGH:
+        return ""
+    return f"Only {heard} of its outcomes came with a delay: that is little to make a world of."
+
+
+def _time(t: float, scale: Scale) -> str:
+    wait = wait_of(t, scale)
+    return wait if isinstance(wait, str) else f"{wait} round{'' if wait == 1 else 's'}"

@@ -1,0 +1,248 @@
+"""What a comparison answers with: a row per candidate, which was best, and how sure that is.
+
+Differences are paired: every candidate met the same worlds. p-values are of the exact sign-flip test, Holm's correction
+made for all that is compared with one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from belated.comparison.candidates import Candidate
+from belated.learner.kernels import Array
+from belated.paper.statistics import MOST, Summary, differences, holm, least_p, sign_flip, summary
+
+LEVEL = 0.05  # of all that is told from chance together
+NAMED = 3  # candidates that a sentence names
+Measure = Literal["simple", "cumulative"]
+
+CAVEAT = "This world is the study's own belief, and no better than that: it cannot know what the study has not seen."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Row:
+    """One candidate over all seeds."""
+
+    candidate: Candidate
+    simple: Array  # regret (seeds, rounds)
+    cumulative: Array  # regret (seeds, rounds)
+    difference: Summary  # from the study's own settings, at the end, in what the comparison goes by
+    p: float  # of that difference
+
+    @property
+    def own(self) -> bool:
+        """Whether these are the study's own settings."""
+        return self.candidate.own
+
+    @property
+    def algorithm(self) -> str:
+        return self.candidate.algorithm
+
+    @property
+    def silence(self) -> str:
+        return self.candidate.silence
+
+    @property
+    def patience(self) -> str:
+        return self.candidate.patience
+
+    def last(self, measure: Measure) -> Array:
+        """Regret after the last round, one per seed."""
+        return np.asarray((self.simple if measure == "simple" else self.cumulative)[:, -1])
+
+    def ends(self, measure: Measure) -> Summary:
+        """Its mean, and the standard error of that."""
+        return summary(self.last(measure))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Compared:
+    """Candidates in worlds made of a study, the best first; print it."""
+
+    rows: tuple[Row, ...]
+    measure: Measure  # what they are judged by: simple regret; with a context, cumulative
+    rounds: int
+    seeds: int
+    world: str  # what the worlds were, in words
+    warning: str  # what makes them doubtful; empty when nothing does
+
+    @property
+    def best(self) -> Row:
+        return self.rows[0]
+
+    @property
+    def own(self) -> Row:
+        """What the study uses."""
+        return next(row for row in self.rows if row.own)
+
+    @cached_property
+    def alike(self) -> tuple[Row, ...]:
+        """The rows that cannot be told from the best."""
+        best = self.best.last(self.measure)
+        p = holm([sign_flip(row.last(self.measure), best) for row in self.rows[1:]])
+        return tuple(row for row, value in zip(self.rows[1:], p, strict=True) if value > LEVEL)
+
+    @property
+    def answer(self) -> str:
+        """What would have served best, and whether that is more than chance."""
+        best, own, n = self.best, self.own, len(self.rows)
+        if n == 1:
+            return f"{own.candidate}, what the study uses, ends with {self._regret(own)}; there is nothing beside it."
+        if best.own:
+            first = f"What the study uses serves it best: {own.candidate}, with {self._regret(own)}."
+        elif best.p <= LEVEL:
+            first = (
+                f"{best.candidate} would have served best: {self._regret(best)} against {self._value(own)} "
+                f"of what the study uses (p = {best.p:.2g})."
+            )
+        else:
+            first = (
+                f"{best.candidate} comes out best, with {self._regret(best)} against {self._value(own)} of what the "
+                f"study uses, but that difference is within chance (p = {best.p:.2g})."
+            )
+        if self._too_few:
+            return f"{first} {self._too_few}"
+        return f"{first} {self._others}"
+
+    @property
+    def _others(self) -> str:
+        """Which are as good, for all that can be told."""
+        alike, n = self.alike, len(self.rows) - 1
+        if not alike:
+            return "All others are behind it by more than chance."
+        if len(alike) == n:
+            return "The other one cannot be told from it." if n == 1 else f"None of the {n} others can be told from it."
+        names = ", ".join(str(row.candidate) for row in alike[:NAMED])
+        more = f" and {len(alike) - NAMED} more" if len(alike) > NAMED else ""
+        return f"{len(alike)} of the {n} others cannot be told from it: {names}{more}."
+
+    @property
+    def _too_few(self) -> str:
+        """What to say where no difference at all could pass for more than chance."""
+        k = len(self.rows) - 1
+        if least_p(self.seeds) * k <= LEVEL:
+            return ""
+        enough = next((n for n in range(1, MOST + 1) if least_p(n) * k <= LEVEL), MOST)
+        return f"With {_counted(self.seeds, 'seed')} nothing can be told from chance; that takes {enough}."
+
+    def __str__(self) -> str:
+        return "\n".join([self.table, "", self.answer, f"{self.world} {CAVEAT}", *filter(None, [self.warning])])
+
+    def __repr__(self) -> str:
+        return f"Compared({len(self.rows)} candidates, best {self.best.candidate})"
+
+    @property
+    def table(self) -> str:
+        """A line per candidate, the best first."""
+        after = f"after {_counted(self.rounds, 'round')}, mean{'' if self.seeds == 1 else ' ± standard error'}"
+        titles = ["algorithm", "silence", "patience", "simple regret", "cumulative", "than the study's", "p"]
+        simple, cumulative = (_cells([row.ends(measure) for row in self.rows]) for measure in ("simple", "cumulative"))
+        other = _cells([row.difference for row in self.rows], signed=True)
+        lines = [
+            [
+                row.algorithm + (" *" if row.own else ""),
+                row.silence,
+                row.patience,
+                simple[i],
+                cumulative[i],
+                "" if row.own else other[i],
+                "" if row.own else f"{row.p:.2g}",
+            ]
+            for i, row in enumerate(self.rows)
+        ]
+        return "\n".join([f"Regret {after}", "", *_aligned([titles, *lines], words=3), "* what the study uses"])
+
+    def plain(self) -> dict[str, Any]:
+        """Everything measured, as plain values; what is not a number is None."""
+        return {
+            "measure": self.measure,
+            "rounds": self.rounds,
+            "seeds": self.seeds,
+            "world": self.world,
+            "warning": self.warning,
+            "answer": self.answer,
+            "candidates": [
+                {
+                    "algorithm": row.algorithm,
+                    "silence": row.silence,
+                    "patience": row.patience,
+                    "own": row.own,
+                    "simple_regret": _plain(row.ends("simple")),
+                    "cumulative_regret": _plain(row.ends("cumulative")),
+                    "difference": _plain(row.difference),
+                    "p": row.p,
+                    "runs": {
+                        "simple_regret": row.last("simple").tolist(),
+                        "cumulative_regret": row.last("cumulative").tolist(),
+                    },
+                }
+                for row in self.rows
+            ],
+        }
+
+    def _regret(self, row: Row) -> str:
+        return f"{self.measure} regret {self._value(row)}"
+
+    def _value(self, row: Row) -> str:
+        return _cells([row.ends(self.measure)])[0].replace("±", " ± ")
+
+
+def compared(
+    candidates: Sequence[Candidate], simple: Array, cumulative: Array, measure: Measure, world: str, warning: str
+) -> Compared:
+    """The answer to what was measured: regrets (candidates, seeds, rounds), the study's own settings first."""
+    ends = (simple if measure == "simple" else cumulative)[:, :, -1]
+    p = [1.0, *holm([sign_flip(others, ends[0]) for others in ends[1:]])]
+    rows = [
+        Row(
+            candidate=candidate,
+            simple=simple[i],
+            cumulative=cumulative[i],
+            difference=summary(differences(ends[i], ends[0])),
+            p=p[i],
+        )
+        for i, candidate in enumerate(candidates)
+    ]
+    rows.sort(key=lambda row: row.ends(measure).mean)
+    return Compared(
+        rows=tuple(rows),
+        measure=measure,
+        rounds=simple.shape[2],
+        seeds=simple.shape[1],
+        world=world,
+        warning=warning,
+    )
+
+
+def _plain(value: Summary) -> dict[str, float | None]:
+    return {"mean": value.mean, "standard_error": None if math.isnan(value.error) else value.error}
+
+
+def _cells(values: Sequence[Summary], signed: bool = False) -> list[str]:
+    """mean±error with as many digits as suit them all: two of a middling error."""
+    errors = [value.error for value in values if value.error > 0]
+    size = float(np.median(errors)) if errors else 0.01 * max((abs(value.mean) for value in values), default=1.0)
+    digits = 2 if size <= 0 else min(max(0, 1 - math.floor(math.log10(size))), 9)
+    form = f"{'+' if signed else ''}.{digits}f"
+    return [
+        f"{value.mean:{form}}" + ("" if math.isnan(value.error) else f"±{value.error:.{digits}f}") for value in values
+    ]
+
+
+def _aligned(lines: Sequence[Sequence[str]], words: int) -> list[str]:
+    """Columns side by side: the first so many to the left, numbers to the right."""
+    widths = [max(len(line[c]) for line in lines) for c in range(len(lines[0]))]
+    return [
+        "  ".join(f"{cell:{'<' if c < words else '>'}{widths[c]}}" for c, cell in enumerate(line)).rstrip()
+        for line in lines
+    ]
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun if n == 1 else noun + 's'}"

@@ -1,0 +1,356 @@
+"""A world made of a study: what it believes of f, the noise it has found, the delays it has seen.
+
+g     what an outcome is when it comes, without noise: drawn from the belief given all outcomes told, one g per seed
+v     what a query is worth: g. Where silence is an outcome to the study (floor, fading), v is drawn too, from a belief
+      in which silence counts as floor + P(it still comes) (mean of g - floor); never better than g
+ρ(x)  the share that ever comes at x: Kaplan and Meier's, near x where delays were found to depend on it; where silence
+      is an outcome (v - floor) / (g - floor), so that v is what a query brings, silence for ever being the floor
+z     columns of the context, before those of the query in every row
+
+Regret is measured in v. The best v is looked for in all queries, or by multistart from an even sequence over the space.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from belated.errors import NothingHeard
+from belated.learner.confidence import Constant
+from belated.learner.decide import prior
+from belated.learner.evidence import FEWEST, Fit, Weak, fit, groups_of
+from belated.learner.kernels import Array
+from belated.learner.maximize import Search, maximize
+from belated.learner.policies import EXACT
+from belated.learner.posterior import Path, Posterior
+from belated.learner.problem import Problem
+from belated.learner.queries import listed_queries, with_context
+from belated.learner.scale import Bounds, Scale
+from belated.machine import one_thread
+from belated.settings import Settings
+from belated.study import Study
+from belated.trials import Trial, frozen
+from belated.waits import DelayReport, Waits
+
+# Streams of a world's random numbers, keyed (seed, 0, stream): noise and delays of query s are keyed (seed, s, ...).
+FUNCTION, CONTEXTS, SEARCH = 3, 4, 5
+WORLDS = 2**32  # seeds of worlds begin here, those of studies at 0: they draw from other streams
+STEP = 1e-4  # on the unit cube, of a gradient by differences
+CANDIDATES, STARTS = 2048, 16  # of the search for the best v
+
+Params = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Delays as a study has seen them; one that is longer than all waiting so far never comes."""
+
+    report: DelayReport
+
+    @cached_property
+    def by_input(self) -> bool:
+        """Whether delays were found to depend on the query or the context."""
+        return any(finding.found and finding.on != "outcome" for finding in self.report.depends)
+
+    @property
+    def waits(self) -> Waits:
+        return self.report.clock if self.report.scale == "clock" else self.report.rounds
+
+    @cached_property
+    def times(self) -> list[float]:
+        """The delays that were seen, ascending."""
+        return [float(t) for t in np.unique(self.waits.waited[self.waits.came])]
+
+    def still_comes(self, age: Array) -> Array:
+        """P(it comes | out for so long)."""
+        return self.waits.arrivals.comes(age)
+
+    @property
+    def comes(self) -> float:
+        """The share that ever comes, over all queries."""
+        return 1.0 - self.report.never
+
+    def share(self, params: Params, context: Params | None) -> float:
+        """The share that ever comes at a query."""
+        return self.report.rho_at(params, context, math.inf) if self.by_input else self.comes
+
+    def quantile(self, q: float, params: Params | None = None, context: Params | None = None) -> float:
+        """The delay within which the share q of those that ever come has come, over all queries or at one."""
+        if params is None or not self.by_input:
+            t = self.report.quantile(q * self.comes)
+            return self.times[-1] if t is None else t
+        wanted = q * self.share(params, context)
+        at = bisect_left(self.times, wanted, key=lambda t: self.report.rho_at(params, context, t))
+        return self.times[min(at, len(self.times) - 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """A function on a finite set of rows."""
+
+    place: Mapping[bytes, int]
+    values: Array
+
+    def __call__(self, rows: Array) -> Array:
+        return self.values[[self.place[row.tobytes()] for row in rows]]
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A function drawn from a belief, in the user's units and within the floor and the ceiling that were stated."""
+
+    on_model: Path | Listed
+    scale: Scale
+    bounds: Bounds
+
+    def __call__(self, rows: Array) -> Array:
+        sign, floor, ceiling = self.bounds.sign, self.bounds.floor, self.bounds.ceiling
+        y = sign * self.scale.user(self.on_model(rows))
+        y = y if floor is None else np.maximum(y, sign * floor)
+        return np.asarray(sign * (y if ceiling is None else np.minimum(y, sign * ceiling)))
+
+
+@dataclass(frozen=True, eq=False)
+class Nature:
+    """One g and one v, and what follows from them; a delay for `simulate`, too."""
+
+    settings: Settings
+    seen: Seen
+    g: Drawn
+    v: Drawn | None = None  # None: g
+    floor: float = 0.0  # what silence for ever is worth, where there is a v
+
+    def outcome(self, params: Params, context: Params | None = None) -> float:
+        """g at a query."""
+        return float(self.g(self._row(params, context))[0])
+
+    def value(self, params: Params, context: Params | None = None) -> float:
+        """v at a query."""
+        return float(self.values(self._row(params, context))[0])
+
+    def values(self, rows: Array) -> Array:
+        """v at rows of context and query."""
+        g = self.g(rows)
+        if self.v is None:
+            return g
+        sign, v = self.settings.outcome.sign, self.v(rows)
+        return sign * np.maximum(np.minimum(sign * v, sign * g), sign * self.floor)
+
+    def share(self, params: Params, context: Params | None = None) -> float:
+        """ρ(x), the share that ever comes at a query."""
+        gain = self.outcome(params, context) - self.floor
+        if self.v is None or self.settings.outcome.sign * gain <= 0:
+            return self.seen.share(params, context)
+        return (self.value(params, context) - self.floor) / gain
+
+    def draw(self, rng: Generator, params: Params, context: Params | None) -> float:
+        """The delay of one query; inf for the share that never comes."""
+        u, share = 1.0 - float(rng.random()), self.share(params, context)
+        return math.inf if u > share else self.seen.quantile(u / share, params, context)
+
+    def _row(self, params: Params, context: Params | None) -> Array:
+        return with_context(self.z(context), self.settings.space.encode_all([params]))
+
+    def z(self, context: Params | None) -> Array:
+        space = self.settings.context
+        return np.empty(0) if space is None or context is None else space.encode(context)
+
+    def extremes(self, problem: Problem, anchors: Array, context: Params | None, rng: Generator) -> tuple[float, float]:
+        """The best and the worst sign · v over all queries, in one context."""
+        sign, floor, z = self.settings.outcome.sign, self.settings.outcome.floor, self.z(context)
+        Q = problem.Q
+        if Q is None:
+            everywhere = Search(problem.compact, np.full(problem.compact.D, np.nan), anchors)
+            worth = ByDifferences(lambda X: sign * self.values(with_context(z, X)))
+            Q = maximize(worth, everywhere, rng, count=CANDIDATES, starts=STARTS)
+        values = sign * self.values(with_context(z, Q))
+        return float(np.max(values)), float(np.min(values)) if floor is None else sign * floor
+
+
+@dataclass(frozen=True, eq=False)
+class ByDifferences:
+    """A surface whose gradient is that of central differences."""
+
+    value: Callable[[Array], Array]
+
+    def __call__(self, Q: Array) -> Array:
+        return self.value(Q)
+
+    def gradient(self, Q: Array) -> tuple[Array, Array]:
+        steps = STEP * np.eye(Q.shape[1])
+        up, down = np.clip(Q[:, None] + steps, 0.0, 1.0), np.clip(Q[:, None] - steps, 0.0, 1.0)
+        above, below = (self.value(X.reshape(-1, Q.shape[1])).reshape(Q.shape) for X in (up, down))
+        return self.value(Q), (above - below) / np.sum(up - down, axis=2)
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """What every candidate meets under one seed: the same g, noise, delays and contexts."""
+
+    number: int
+    nature: Nature
+    noise: float
+    contexts: Sequence[Params] | None  # one per round
+    every: float | None  # seconds from ask to ask; None: rounds
+    best: Array  # sign · v, one per round
+    worst: Array
+
+    @property
+    def seed(self) -> int:
+        return WORLDS + self.number
+
+    @cached_property
+    def kinds(self) -> list[object]:
+        """Which context each round is in."""
+        if self.contexts is None:
+            return [None] * len(self.best)
+        return [frozen(context) for context in self.contexts]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A belief and the scale it is on."""
+
+    posterior: Posterior
+    scale: Scale
+
+    def draw(self, problem: Problem, rng: Generator) -> Drawn:
+        """A function: exactly on a list of queries, pathwise elsewhere."""
+        Q = listed_queries(problem)
+        if Q is None or len(Q) > EXACT:
+            return Drawn(self.posterior.path(rng), self.scale, problem.bounds)
+        return Drawn(Listed(problem.place, self.posterior.draw(Q, rng)), self.scale, problem.bounds)
+
+    def mean(self, rows: Array) -> Array:
+        return self.scale.user(self.posterior.mean(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What worlds are drawn from: a study as it is now."""
+
+    settings: Settings
+    problem: Problem
+    g: Model
+    v: Model | None
+    floor: float
+    noise: float  # standard deviation, in the user's units
+    seen: Seen
+    told: int  # outcomes
+    contexts: Sequence[Params] | None  # of the trials so far
+    every: float | None
+
+    @property
+    def anchors(self) -> Array:
+        """The queries with the best outcomes: good places to look for the best v."""
+        posterior = self.g.posterior
+        best = np.argsort(-posterior.y_tilde, kind="stable")[:4]
+        return np.asarray(posterior.X[best, self.problem.split :])
+
+    def world(self, number: int, rounds: int) -> World:
+        """The world of one seed."""
+        rngs = [np.random.default_rng([WORLDS + number, 0, stream]) for stream in (FUNCTION, CONTEXTS, SEARCH)]
+        with one_thread():
+            g = self.g.draw(self.problem, rngs[0])
+            v = None if self.v is None else self.v.draw(self.problem, rngs[0])
+            nature = Nature(self.settings, self.seen, g, v, self.floor)
+            given: list[Params | None] = [None] * rounds
+            if self.contexts is not None:
+                given = [self.contexts[i] for i in rngs[1].integers(len(self.contexts), size=rounds)]
+            extremes: dict[object, tuple[float, float]] = {}
+            for context in given:
+                if frozen(context) not in extremes:
+                    extremes[frozen(context)] = nature.extremes(self.problem, self.anchors, context, rngs[2])
+        best, worst = np.array([extremes[frozen(context)] for context in given]).T
+        contexts = None if self.contexts is None else [context or {} for context in given]
+        return World(number, nature, self.noise, contexts, self.every, best, worst)
+
+
+def source(study: Study, scale: Literal["rounds", "clock"]) -> Source:
+    """The study as a source of worlds; refused while it has heard too little to be one."""
+    settings, trials, report = study.settings, study.trials(), study.delays(by=scale)
+    told = [trial for trial in trials if trial.outcome is not None]
+    if not told:
+        raise NothingHeard("nothing has been heard yet: there is no belief to make a world of; tell an outcome first")
+    if not report.heard:
+        raise NothingHeard(
+            "no delay has been seen yet: every outcome was added together with its trial; tell one that was asked first"
+        )
+    algorithm = settings.algorithm
+    if not isinstance(algorithm.beta, Constant):  # its lambda is the theory's, not the noise's
+        algorithm = replace(algorithm, beta=Constant(1.0))
+    problem, seen = replace(settings, algorithm=algorithm).problem, Seen(report)
+    failed = [trial for trial in trials if trial.failure == "infeasible"]
+    silent = [trial for trial in trials if trial.outcome is None and trial.failure is None]
+    y = np.array([trial.outcome for trial in told], dtype=float)
+    floor = float(problem.bounds.stand_in(y) or 0.0)
+    y = np.concatenate([y, np.full(len(failed), floor)])
+    with one_thread():
+        _ = seen.by_input  # computed once, here, and not by every worker
+        g = v = _fitted(problem, _rows(settings, [*told, *failed]), y, [t.noise for t in told])
+        if not settings.silence.forgets:
+            X = _rows(settings, silent)
+            p = seen.still_comes(_ages(silent, len(trials), study.clock(), scale))
+            y = np.concatenate([y, floor + p * (g.mean(X) - floor)])
+            v = _fitted(problem, _rows(settings, [*told, *failed, *silent]), y, [None] * len(y))
+    return Source(
+        settings,
+        problem,
+        g,
+        None if settings.silence.forgets else v,
+        floor,
+        float(g.scale.width * np.sqrt(np.mean(g.posterior.lams[: len(told)]))),
+        seen,
+        len(told),
+        None if settings.context is None else [trial.context for trial in trials if trial.context is not None],
+        _pace(trials, seen) if scale == "clock" else None,
+    )
+
+
+def _rows(settings: Settings, trials: list[Trial]) -> Array:
+    """Context and query as columns."""
+    X = settings.space.encode_all([trial.params for trial in trials])
+    if settings.context is None:
+        return X
+    return np.hstack([settings.context.encode_all([trial.context or {} for trial in trials]), X])
+
+
+def _ages(trials: list[Trial], asked: int, now: float, scale: Literal["rounds", "clock"]) -> Array:
+    """How long each has been out."""
+    if scale == "clock":
+        return np.array([max(now - trial.asked_at, 0.0) for trial in trials], dtype=float)
+    return np.array([asked + 1 - trial.number for trial in trials], dtype=float)
+
+
+def _fitted(problem: Problem, X: Array, y: Array, noises: Sequence[float | None]) -> Model:
+    """The model of the study's algorithm, fitted anew to the first rows, those of `noises`, and conditioned on all."""
+    algorithm, n = problem.algorithm, len(noises)
+    scale = replace(algorithm.scaling(problem.bounds, y[:n]), least=-math.inf)
+    sigma = np.full(len(y), math.nan)
+    sigma[:n] = [math.nan if noise is None else noise for noise in noises]
+    y, lams, gp = scale.exact(y), np.square(sigma / scale.width), prior(problem, n + 1)
+    if n >= FEWEST:
+        shape = Fit(
+            problem.kernel,
+            groups_of([width for part in problem.widths for width in part]),
+            given_kernel=algorithm.kernel is not None,
+            lam=problem.lam(n + 1),
+            free_mean=algorithm.free_mean,
+            weak=algorithm.weak or Weak(),
+        )
+        gp = fit(shape, gp, X[:n], y[:n], lams[:n])
+    return Model(gp.condition(X, y, np.where(np.isnan(lams), gp.lam, lams), listed_queries(problem)), scale)
+
+
+def _pace(trials: list[Trial], delay: Seen) -> float:
+    """Seconds from ask to ask, on average; where all were asked at once, a tenth of the median delay."""
+    asked = [trial.asked_at for trial in trials]
+    gap = (max(asked) - min(asked)) / max(1, len(asked) - 1)
+    return gap or delay.quantile(0.5) / 10 or 1.0

@@ -1,0 +1,144 @@
+"""`belated compare` as a person and as a script meet it: table, answer, JSON, picture, refusals, no matplotlib."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import belated
+from belated.cli import main
+from belated.cli.compare import listed, wait_of
+from belated.cli.standings import chosen, draw
+from belated.comparison.compare import compare
+
+STORE = "sqlite:///lab.db"
+SMALL = ["compare", "flask", "--store", STORE, "--seeds", "2", "--rounds", "6", "--workers", "1"]
+FEW = ["--algorithms", "default,GP-BTS", "--silences", "unknown,floor", "--patience", "3,none"]
+
+
+def invoke(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args), catch_exceptions=False)
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_with_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    played("flask", 14)
+
+
+def played(name: str, rounds: int, **said: object) -> belated.Study:
+    said = {"space": {"x": belated.Real(0, 1)}, "silence": "unknown", "seed": 0, **said}
+    study = belated.Study.create(STORE, name, **said)
+    delay = belated.delays.Sometimes(belated.delays.Poisson(2), 0.9)
+    for _ in belated.simulate(study, lambda p: p["x"] * (1 - p["x"]), delay=delay, rounds=rounds, seed=1, noise=0.02):
+        pass
+    return study
+
+
+def files() -> list[str]:
+    return sorted(path.name for path in Path.cwd().iterdir() if not path.name.startswith("lab.db"))
+
+
+def test_table_answer_and_picture() -> None:
+    ran = invoke(*SMALL, *FEW)
+    assert ran.exit_code == 0
+    assert "Regret after 6 rounds, mean ± standard error" in ran.stdout
+    assert "default *   unknown  none" in ran.stdout or "default *  unknown  none" in ran.stdout
+    assert "With 2 seeds nothing can be told from chance" in ran.stdout
+    assert "This world is the study's own belief, and no better than that" in ran.stdout
+    assert ran.stdout.endswith("The picture: flask-compared.png\n")
+    assert Path("flask-compared.png").read_bytes().startswith(b"\x89PNG")
+    assert files() == ["flask-compared.png"]
+
+
+def test_json_is_all_that_is_printed() -> None:
+    ran = invoke(*SMALL, *FEW, "--json")
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    printed = json.loads(ran.stdout, parse_constant=pytest.fail)
+    assert (printed["rounds"], printed["seeds"], printed["picture"]) == (6, 2, None)
+    assert {(row["algorithm"], row["silence"], row["patience"]) for row in printed["candidates"]} == {
+        ("default", "unknown", "none"),
+        ("default", "unknown", "3 rounds"),
+        ("default", "floor", "none"),
+        ("default", "floor", "3 rounds"),
+        ("GP-BTS", "unknown", "none"),
+    }
+    assert [row["own"] for row in printed["candidates"]].count(True) == 1
+    assert files() == []
+
+
+@pytest.mark.parametrize("name", ["small.png", "small.pdf", "small.svg"])
+def test_pictures_of_any_format(name: str) -> None:
+    ran = invoke(*SMALL, "--algorithms", "GP-BTS", "--seeds", "1", "--json", "--out", name, "--dpi", "40")
+    assert json.loads(ran.stdout)["picture"] == name
+    assert Path(name).stat().st_size > 5_000
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["--seeds", "0"], "seeds must be from 1 to 40 (got 0)"),
+        (["--workers", "0"], "--workers must be at least 1 (got 0)"),
+        (["--algorithms", "best"], "algorithm must be one of GP-UCB-SDF"),
+        (["--silences", ","], "silences must be a list with something in it (got [])"),
+        (["--patience", "soon"], 'patience must be a number and a unit such as "14d"'),
+        (["--patience", "3,1h"], "patience must be in rounds or by the clock"),
+        (["--out", "flask.txt"], "--out must end in .png, .pdf, .svg (got flask.txt)"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_exit_code_2(args: list[str], sentence: str) -> None:
+    ran = invoke(*SMALL, *args)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert len(ran.stderr.splitlines()) == 1
+    assert ran.stderr.startswith(f"Error: {sentence}")
+    assert files() == []
+
+
+def test_nothing_heard_is_one_sentence() -> None:
+    played("fresh", 0).ask()
+    ran = invoke("compare", "fresh", "--store", STORE)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        "Error: nothing has been heard yet: there is no belief to make a world of; tell an outcome first\n"
+    )
+
+
+BLOCKED = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "matplotlib":
+            raise ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
+sys.meta_path.insert(0, Blocked())
+from belated.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_without_matplotlib_the_answer_is_printed_and_the_remedy_named() -> None:
+    command = [sys.executable, "-W", "error", "-c", BLOCKED, *SMALL, "--algorithms", "GP-BTS"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0
+    assert "* what the study uses" in ran.stdout
+    assert ran.stderr.splitlines()[-1] == 'No picture: the picture needs matplotlib: pip install "belated[plots]"'
+
+
+def test_words_between_commas() -> None:
+    assert listed(" a, b,,") == ["a", "b"]
+    assert listed(None) is None
+    assert [wait_of(word) for word in ("7", "2d", "none", "auto")] == [7, "2d", None, "auto"]
+
+
+def test_the_courses_shown_are_the_best_the_study_s_and_one_of_every_other_silence() -> None:
+    study = played("other", 12, floor=0.0)
+    found = compare(study, patience=[4], seeds=1, rounds=5)
+    told = chosen(found)
+    assert told[0] is found.best
+    assert found.own in told
+    assert {row.silence for row in told} == {row.silence for row in found.rows}
+    assert [found.rows.index(row) for row in told] == sorted(found.rows.index(row) for row in told)
+    draw(found, "", Path("other.png"), 40)
+    assert Path("other.png").stat().st_size > 5_000
