@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import belated
-from belated import Contradiction, InvalidInput, Study
+from belated import Contradiction, InvalidInput, Real, Study
 from belated.learner.kernels import SE
 from belated.learner.silence import Floor, Ignored, Nearest, Unknown, Waiting
 from belated.patience import Patience
@@ -57,8 +57,8 @@ def parameters(function: Any) -> list[str]:
 
 
 NAMES = {
-    Study.create: "url name space context goal floor ceiling limits silence patience late algorithm repeats initial "
-    "seed clock",
+    Study.create: "url name space context goal floor ceiling limits silence patience late algorithm repeats objective "
+    "initial seed clock",
     Study.ask: "context n params key",
     Study.tell: "trial value at noise key",
     Study.add: "params value context at noise key",
@@ -257,3 +257,13 @@ def test_a_seed_that_was_not_given_is_drawn_and_recorded() -> None:
             study.tell(trial, math.sin(9 * trial.params["x"]))
     assert [t.params for t in one.trials()] == [t.params for t in again.trials()]
     assert create(seed=np.int64(7)).seed == 7
+
+
+def test_every_query_counts_where_there_is_a_context_or_the_user_says_so() -> None:
+    assert Study.create(space=X, silence="unknown").settings.objective == "simple"
+    assert Study.create(space=X, context={"z": Real(0, 1)}, silence="unknown").settings.objective == "cumulative"
+    said = Study.create(space=X, silence="unknown", objective="cumulative")
+    assert said.settings.objective == "cumulative"
+    assert said.settings.problem.cumulative
+    with pytest.raises(InvalidInput, match=r"objective must be one of simple, cumulative \(got 'best'\)"):
+        Study.create(space=X, silence="unknown", objective="best")  # type: ignore[arg-type]

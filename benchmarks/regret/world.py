@@ -110,7 +110,7 @@ def played(job: Job, who: Entrant) -> tuple[Run, Study]:
     if who.own:
         from benchmarks.regret.peers import ours
 
-        study = ours.study(who.name, task, bed.patience, first, job.seed)
+        study = ours.study(who.name, task, bed.patience, bed.counts, first, job.seed)
     else:
         guarded = Guarded(who.chooser(task, job.seed), task, job.seed)
         plain: dict[str, Any] = {"space": task.space, "context": task.context, "initial": NEVER, "seed": job.seed}

@@ -26,6 +26,7 @@ from belated.space import Space
 Declared = Mapping[str, Real | Integer | Choice] | Points | Space
 Late = Literal["use", "ignore"]
 Repeats = Literal["always", "heard", "never"]
+Counted = Literal["simple", "cumulative"]
 
 SILENCE_HELP = (
     'silence must be said: what does an unheard outcome mean? "floor" (no news is the worst news), '
@@ -46,6 +47,7 @@ class Settings:
     patience: Patience
     late: Late
     repeats: Repeats
+    objective: Counted
     initial: int
     seed: int
 
@@ -75,6 +77,7 @@ class Settings:
             "patience_by_clock": self.patience.by_clock,
             "late": self.late,
             "repeats": self.repeats,
+            "objective": self.objective,
             "initial": self.initial,
             "seed": self.seed,
         }
@@ -92,6 +95,7 @@ class Settings:
             patience=Patience(math.inf if m is None or auto else float(m), spec["patience_by_clock"], auto),
             late=spec["late"],
             repeats=spec["repeats"],
+            objective=spec["objective"],
             initial=spec["initial"],
             seed=spec["seed"],
         )
@@ -107,6 +111,7 @@ class Settings:
             context=None if self.context is None else self.context.domain,
             context_widths=() if self.context is None else self.context.widths,
             initial=self.initial,
+            cumulative=self.objective == "cumulative",
         )
 
 
@@ -123,6 +128,7 @@ def settle(
     late: Late | None,
     algorithm: str | Algorithm,
     repeats: Repeats | None,
+    objective: Counted | None,
     initial: int | None,
     seed: int | None,
 ) -> Settings:
@@ -153,6 +159,14 @@ def settle(
         patience=m,
         late=_implied(chosen, "late", late, ("use", "ignore"), chosen.late, "use"),
         repeats=_implied(chosen, "repeats", repeats, ("always", "heard", "never"), chosen.repeats, "heard"),
+        objective=_implied(
+            chosen,
+            "objective",
+            objective,
+            ("simple", "cumulative"),
+            None,
+            "simple" if context is None else "cumulative",
+        ),
         initial=first,
         seed=drawn,
     )

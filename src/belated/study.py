@@ -49,7 +49,7 @@ from belated.machine import one_thread, versions
 from belated.outcome import Outcome
 from belated.plain import listed, number, shown, whole
 from belated.points import Points
-from belated.settings import Declared, Late, Repeats, Settings, agreed, settle
+from belated.settings import Counted, Declared, Late, Repeats, Settings, agreed, settle
 from belated.space import Space
 from belated.trials import Receipt, Row, State, Status, Trial, frozen
 
@@ -100,6 +100,7 @@ class Study:
         late: Late | None = None,
         algorithm: str | Algorithm = "default",
         repeats: Repeats | None = None,
+        objective: Counted | None = None,
         initial: int | None = None,
         seed: int | None = None,
         clock: Callable[[], float] | None = None,
@@ -118,6 +119,7 @@ class Study:
                    says, in rounds, from when it can say so; "auto-clock": by the clock
         late       "use" late outcomes in the model, or "ignore" them (they are recorded either way)
         algorithm  "default", one of the paper's six names, or a value of belated.algorithms
+        objective  "simple": the best query counts; "cumulative": every one does. None: cumulative with a context
         repeats    "always", "heard" (none that is pending while others are left) or "never" ask a query again
         initial    space-filling queries to begin with; None: what suits the space
         seed       makes every choice repeatable; None: drawn, see study.seed
@@ -143,6 +145,7 @@ class Study:
             late=late,
             algorithm=algorithm,
             repeats=repeats,
+            objective=objective,
             initial=initial,
             seed=seed,
         )

@@ -79,6 +79,9 @@ def test_the_default_alternates_an_improver_with_two_explorers():
     assert [DEFAULT.move(turn).policy for turn in range(5)] == [LogEI(), UCB(), LogEI(), ThompsonSampling(), LogEI()]
     assert [DEFAULT.move(turn).share for turn in range(4)] == [None, 0.5, None, None]
     assert [DEFAULT.move(turn).beta or DEFAULT.beta for turn in (1, 3)] == [Constant(2.0), Constant(1.0)]
+    counting = [DEFAULT.move(turn, cumulative=True) for turn in range(3)]
+    assert [move.policy for move in counting] == [LogEI(), UCB(), LogEI()]
+    assert counting[1].beta == Constant(1.0)
     assert DEFAULT.silence is None  # the study says
     assert DEFAULT.late is None
     assert DEFAULT.repeats is None

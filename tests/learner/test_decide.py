@@ -52,6 +52,7 @@ def problem_of(space, algorithm: Algorithm | str = BY_HAND, **changes) -> Proble
         "patience": None,
         "late": None,
         "repeats": None,
+        "objective": None,
         "initial": 0,
         "seed": 0,
     } | changes

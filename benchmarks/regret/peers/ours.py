@@ -12,13 +12,14 @@ import belated
 from belated import Study
 from belated.learner.algorithms import PAPER
 from belated.paper.task import Task
+from belated.settings import Counted
 
 CANDIDATE = "default"
 SILENCES = {CANDIDATE: "unknown", "default (floor)": "floor", "default (waiting)": "waiting"}
 ENTRANTS = (*SILENCES, *PAPER)
 
 
-def study(name: str, task: Task, patience: int, initial: int, seed: int) -> Study:
+def study(name: str, task: Task, patience: int, counts: Counted, initial: int, seed: int) -> Study:
     """A study that chooses by itself after the `initial` queries that the harness gives it."""
     says: dict[str, Any] = {"algorithm": name, "floor": task.floor, "ceiling": task.ceiling}
     if name in SILENCES:
@@ -27,4 +28,5 @@ def study(name: str, task: Task, patience: int, initial: int, seed: int) -> Stud
             says |= {"floor": task.floor, "patience": patience}
     elif PAPER[name].patience:
         says |= {"patience": patience}
-    return belated.Study.create(space=task.space, context=task.context, initial=initial, seed=seed, **says)
+    says |= {"space": task.space, "context": task.context, "objective": counts, "initial": initial, "seed": seed}
+    return belated.Study.create(**says)

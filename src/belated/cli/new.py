@@ -34,6 +34,7 @@ from belated.learner.silence import SILENCES
 @click.option("--late", metavar="WORD", help="use late outcomes in the model, or ignore them.")
 @click.option("--algorithm", metavar="NAME", help=f"default, {', '.join(PAPER)}.")
 @click.option("--repeats", metavar="WORD", help="always, heard or never ask a query again.")
+@click.option("--objective", metavar="WORD", help="simple: the best query counts; cumulative: every one does.")
 @click.option("--initial", metavar="N", help="Space-filling queries to begin with.")
 @click.option("--seed", metavar="N", help="Makes every choice repeatable.  [default: drawn]")
 @as_json

@@ -17,7 +17,7 @@ from belated.plain import about, listed, shown
 
 SETTINGS = (
     *("goal", "floor", "ceiling", "limits", "silence", "patience"),
-    *("late", "algorithm", "repeats", "initial", "seed"),
+    *("late", "algorithm", "repeats", "objective", "initial", "seed"),
 )
 Declared = dict[str, Parameter] | Points
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -163,6 +163,7 @@ def _settled(own: Settings, algorithm: Algorithm, silence: Silence, wait: Wait) 
         patience=wait,
         late=own.late if own.algorithm.late is algorithm.late is None else None,
         algorithm=algorithm,
+        objective=own.objective,
         repeats=own.repeats if own.algorithm.repeats is algorithm.repeats is None else None,
         initial=own.initial if algorithm == own.algorithm else None,
         seed=own.seed,

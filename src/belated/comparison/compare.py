@@ -72,7 +72,7 @@ def compare(
     progress    a bar on stderr, if that is a terminal
 
     A world is one function drawn from the study's belief, the noise it has found and the delays it has seen. Regret is
-    simple regret, and cumulative regret for a study with contexts. The study itself is not changed.
+    simple regret, or cumulative regret where the study says that every query counts. The study itself is not changed.
 
     >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
     >>> for _ in simulate(study, lambda p: -((p["x"] - 0.7) ** 2), delay=Poisson(4), rounds=20, seed=1): pass
@@ -94,7 +94,7 @@ def compare(
         jobs = [Job(world, candidate) for world in worlds for candidate in wanted]
         courses = in_parallel(run, jobs, crew, _counter(show, f"{len(wanted)} candidates, {n} seeds"), executor)
     simple, cumulative = _regrets(worlds, courses, len(wanted))
-    measure: Measure = "simple" if study.settings.context is None else "cumulative"
+    measure: Measure = study.settings.objective
     return compared(wanted, simple, cumulative, measure, _words(made_of, scale, T, n), _warning(made_of))
 
 

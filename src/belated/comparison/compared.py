@@ -66,7 +66,7 @@ class Compared:
     """Candidates in worlds made of a study, the best first; print it."""
 
     rows: tuple[Row, ...]
-    measure: Measure  # what they are judged by: simple regret; with a context, cumulative
+    measure: Measure  # what they are judged by: the study's objective
     rounds: int
     seeds: int
     world: str  # what the worlds were, in words

@@ -64,6 +64,7 @@ class Algorithm:
 
     name: str
     moves: tuple[Move, ...]
+    every_query: tuple[Move, ...] = ()  # the moves where every query counts; none: the same ones
     silence: Silence | None = None  # implied; None: the study says
     late: Literal["use", "ignore"] | None = None  # implied
     repeats: Literal["always", "heard", "never"] | None = None  # implied
@@ -88,9 +89,10 @@ class Algorithm:
             return self.first
         return min(20, 2 * coordinates + 2)
 
-    def move(self, turn: int) -> Move:
-        """How to choose, the turn-th time (from 0) in this context."""
-        return self.moves[turn % len(self.moves)]
+    def move(self, turn: int, cumulative: bool = False) -> Move:
+        """How to choose, the turn-th time (from 0) in this context; `cumulative`: every query counts."""
+        moves = self.every_query if cumulative and self.every_query else self.moves
+        return moves[turn % len(moves)]
 
     def spec(self) -> dict[str, object]:
         """Its name and whatever was fixed by hand, as plain values."""
@@ -137,6 +139,7 @@ PAPER = {
 DEFAULT = Algorithm(
     name="default",
     moves=(Move(LogEI()), Move(UCB(), share=0.5), Move(LogEI()), Move(ThompsonSampling(), beta=ONE)),
+    every_query=(Move(LogEI()), Move(UCB(), share=0.5, beta=ONE)),
     beta=Constant(2.0),
     shape=Matern52(0.3),
     schedule=Schedule(5, growth=0.1, eager=True),

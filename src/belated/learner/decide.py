@@ -186,7 +186,7 @@ def silence_at(problem: Problem, situation: Situation) -> Silence:
     Uncertainty sampling looks at σ alone, which needs the queries and no outcomes: all of them count."""
     if situation.t <= problem.initial + problem.algorithm.start:
         return Floor()
-    share = problem.algorithm.move(situation.turn).share
+    share = problem.algorithm.move(situation.turn, problem.cumulative).share
     return problem.silence if share is None else Halfway(problem.silence, share)
 
 
@@ -244,7 +244,7 @@ def prepared(
 ) -> tuple[Belief, Policy, float]:
     """The belief, the policy and its width for this query."""
     t, algorithm = situation.t, problem.algorithm
-    move = algorithm.move(situation.turn)
+    move = algorithm.move(situation.turn, problem.cumulative)
     if t <= problem.initial + algorithm.start:
         move = Move(UncertaintySampling())
     belief, _ = belief_at(problem, h, t, fitted, silence_at(problem, situation), cache, situation.z)

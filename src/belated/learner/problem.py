@@ -34,6 +34,7 @@ class Problem:
     context: Domain | None
     context_widths: tuple[int, ...]
     initial: int
+    cumulative: bool = False  # every query counts, not the best one alone
 
     @cached_property
     def Q(self) -> Array | None:
