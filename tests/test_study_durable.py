@@ -112,6 +112,7 @@ OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
     "late": ({"late": "ignore"}, "late"),
     "algorithm": ({"algorithm": "GP-UCB-SDF", "silence": None, "late": None, "repeats": None}, "algorithm"),
     "repeats": ({"repeats": "always"}, "repeats"),
+    "objective": ({"objective": "cumulative"}, "objective"),
     "initial": ({"initial": 3}, "initial"),
     "seed": ({"seed": 8}, "seed"),
 }
