@@ -100,7 +100,7 @@ class Advice:
         }
 
     def __str__(self) -> str:
-        if not self.rows:
+        if not self.rows or self.heard < ENOUGH:
             return self.reason
         return f"{self._table()}\n\n{self.reason}\n{self.meaning}\n{LEGEND}"
 
@@ -110,7 +110,7 @@ class Advice:
             rho = row.rho
             lines.append(
                 (
-                    str(Patience(row.m, self.scale == "clock")),
+                    str(Patience(row.m)) if self.scale == "rounds" else str(Patience(_readable(row.m), True)),
                     f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)",
                     "?" if row.open is None else f"{row.open:.1f}",
                     f"{row.width:.2f}",
@@ -126,6 +126,11 @@ class Advice:
             yield "advised"
         if m == self.current.m and self.current.by_clock == (self.scale == "clock"):
             yield "now"
+
+
+def _readable(seconds: float) -> float:
+    """In three digits, or whole seconds."""
+    return float(f"{seconds:.3g}") if seconds < 1000 else float(round(seconds))
 
 
 LEGEND = (

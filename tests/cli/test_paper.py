@@ -63,7 +63,7 @@ def test_run_run_again_and_report(tmp_path: Path, shorter: None) -> None:
     assert written.exit_code == 0, written.output
     text = (folder / "REPRODUCTION.md").read_text()
     assert "Fig. 1c" in text
-    assert "\nbelated paper run fig1c fig1b --quick\n" in text
+    assert "\nbelated paper run fig1c fig1b --quick --runs 2\n" in text
     for name in ("report.html", "pictures/fig1b.png", "pictures/fig1c.png", "pictures/curves.csv.gz"):
         assert (folder / name).stat().st_size > 0
 
@@ -72,6 +72,9 @@ def test_run_run_again_and_report(tmp_path: Path, shorter: None) -> None:
     assert rebuilt.exit_code == 0, rebuilt.output
     assert (other / "REPRODUCTION.md").read_text() == text
     assert (other / "report.html").read_bytes() == (folder / "report.html").read_bytes()
+    again = tmp_path / "again"  # from what was rebuilt
+    assert shell("report", "--from", str(other / "pictures"), "--out", str(again)).exit_code == 0
+    assert (again / "REPRODUCTION.md").read_text() == text
 
 
 def test_runs_go_to_an_executor_that_is_named(tmp_path: Path, shorter: None) -> None:
@@ -92,6 +95,8 @@ def test_runs_go_to_an_executor_that_is_named(tmp_path: Path, shorter: None) -> 
         (("run", "fig1c", "--executor", "os:getcwd"), "--executor must give a concurrent.futures.Executor (got str)"),
         (("run", "fig1c", "--reading", "loud"), "'loud' is not one of 'text', 'released'"),
         (("report", "--folder", "empty"), "there are no runs in empty; begin with belated paper run"),
+        (("run", "fig1c", "--reading", "released"), "none of these panels has a released reading; fig2a"),
+        (("report", "--from", "."), "--from needs --out: say where to write the report"),
         (("report", "--from", "nowhere"), "'nowhere' does not exist"),
     ],
 )

@@ -90,7 +90,9 @@ def test_panels_are_chosen_by_name_by_figure_and_all() -> None:
     assert [panel.name for panel in chosen(["all"])] == NAMES
     assert [panel.name for panel in chosen(["beyond"])] == list(BEYOND) == ["lda", "gpu", "dengue"]
     assert [panel.name for panel in chosen(["fig1c", "fig1c", "fig1"])] == ["fig1c", "fig1a", "fig1b", "fig1d"]
-    with pytest.raises(InvalidInput, match="there is no panel 'fig9'; there are all, beyond, fig1a"):
+    with pytest.raises(
+        InvalidInput, match="there is no panel 'fig9'; there are fig1 to fig5, all, beyond, theory, fig1a"
+    ):
         chosen(["fig9"])
 
 

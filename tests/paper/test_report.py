@@ -90,7 +90,7 @@ def test_it_says_how_it_was_made(made: Path) -> None:
     text = text_of(made)
     assert "belated paper run all\nbelated paper report\n" in text
     assert "With Python 3.12, numpy 2.4." in text
-    assert "belated paper report --from docs/paper/curves.csv.gz" in text
+    assert "belated paper report --from docs/paper --out . --pictures docs/paper" in text
     assert "3 of 4 panels were run: 91 runs, 7 of each curve." in text  # 4 + 2 · 3 + 3 curves
 
 
@@ -170,7 +170,7 @@ def test_costs_are_summed_by_figure(made: Path) -> None:
     text = text_of(made)
     costs = [Cost("fig1b", "m5", "text", 0, 100, 3600.0, 1800.0), Cost("fig1b", "m5", "text", 0, 4, 0.0, 1800.0)]
     report = markdown(sections(FEW, {}, [*costs, Cost("other", "x", "text", 0, 1, 1e9, 1e9)]))
-    assert "CPU time: 2.0 h in all, 50% for choosing queries and 50% for evaluating objectives" in report
+    assert "CPU time of the panels: 2.0 h, 50% for choosing queries and 50% for evaluating objectives" in report
     assert "| Figure 1 | 1 | 104 | 1.0 h | 1.0 h |" in report  # one run, interrupted once
     assert re.search(r"^\| Figure 4 \| 21 \| 12,600 \|", text, re.M)
     assert re.search(r"^\| beyond the paper \| 56 \|", text, re.M)

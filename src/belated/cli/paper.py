@@ -136,14 +136,20 @@ def run(
         if value < 1:
             raise InvalidInput(f"--{name} must be at least 1 (got {value})")
     panels = chosen([name for name in names if name != THEORY])
+    wanted = tuple(readings) or READINGS
+    if panels and not any(reading in wanted for panel in panels for reading in panel.readings):
+        raise InvalidInput(f"none of these panels has a {wanted[0]} reading; fig2a, fig2b, fig2c and fig2d have")
     folder.mkdir(parents=True, exist_ok=True)
     with _executor(executor) as pool:
         if panels:
             place = f"sqlite:///{folder}/runs.db" if url is None else url
-            _run_panels(panels, range(count), readings or READINGS, quick, folder, place, at_once, pool)
+            _run_panels(panels, range(count), wanted, quick, folder, place, at_once, pool)
         if THEORY in names:
             _run_theory(quick, folder, at_once, pool)
-    _note_how(folder, ["belated paper run", *names, *(["--quick"] if quick else [])])
+    said = [*(["--quick"] if quick else []), *(["--runs", str(runs)] if runs else [])]
+    _note_how(
+        folder, ["belated paper run", *names, *said, *(word for each in readings for word in ("--reading", each))]
+    )
     click.echo(f"Next: belated paper report{'' if folder == FOLDER else f' --folder {folder}'}")
 
 
@@ -248,7 +254,7 @@ def progress(total: int) -> Iterator[Callable[[str], None]]:
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where to write REPRODUCTION.md and report.html.  [default: the folder of the runs]",
+    help="Where to write REPRODUCTION.md and report.html.  [default: the folder of the runs; needed with --from]",
 )
 @click.option(
     "--pictures", default="pictures", show_default=True, help="The folder of pictures and curves, inside --out."
@@ -262,9 +268,11 @@ def report(folder: Path, source: Path | None, out: Path | None, pictures: str) -
       $ belated paper report --from docs/paper --out . --pictures docs/paper
     """
     from belated.paper import theory
-    from belated.paper.kept import kept
+    from belated.paper.kept import keep, kept
     from belated.paper.report import sections, write
 
+    if source is not None and out is None:
+        raise InvalidInput("--from needs --out: say where to write the report")
     place = folder if out is None else out
     if source is None:
         source = _gathered(folder, place / pictures)
@@ -280,6 +288,9 @@ def report(folder: Path, source: Path | None, out: Path | None, pictures: str) -
         place=pictures,
     )
     written = write(place, blocks, pictures)
+    keep(place / pictures, curves, costs, made)
+    if rows.exists() and rows.resolve() != (place / pictures / THEORY_ROWS).resolve():
+        shutil.copyfile(rows, place / pictures / THEORY_ROWS)
     for path in written:
         if path.suffix != ".png":
             click.echo(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from dataclasses import asdict
@@ -88,8 +89,12 @@ def headline(study: Study, seen: dict[str, Any]) -> str:
     counts = [f"{count} {status}" for status, count in seen["counts"].items() if count]
     outcome = study.settings.outcome
     floor = "" if outcome.floor is None else f", floor {short(outcome.floor)}"
+    patience = study.settings.patience
+    yet = " (none in force yet)" if patience.auto and math.isinf(patience.m) else ""
+    counting = ", every query counts" if study.settings.objective == "cumulative" else ""
     return (
-        f"Study {study.name}: {seen['goal']}{floor}, silence {seen['silence']}, patience {seen['patience']}\n"
+        f"Study {study.name}: {seen['goal']}{floor}, silence {seen['silence']}, "
+        f"patience {seen['patience']}{yet}{counting}\n"
         f"{', '.join(counts) or 'No trials yet'}"
         + (f"; best is trial {seen['best']}" if seen["best"] else "")
         + ("; closed" if seen["closed"] else "")

@@ -31,7 +31,7 @@ RULES: tuple[Text, ...] = (
         Emphasis("Holds in mean only"),
         ": the same order of means, but not every p is that small; the line says which. ",
         Emphasis("Does not hold here"),
-        ": anything else.",
+        ": anything else. Where so few were run that nothing could be significant, it says that alone.",
     ),
     (
         "Difference: the first minus the second, so that negative favours the first. Effect: the mean difference in "
@@ -119,7 +119,8 @@ CHOICES: tuple[Text, ...] = (
         Code("text"),
         " is what the paper says; ",
         Code("released"),
-        " is what the authors' program does, bug and all, and is run for the four SVM panels that it covers. Unless "
+        " is what is known of the authors' program, bug and all, and is run for the four SVM panels that it covers. It "
+        "agrees with their runs where we test it (docs/reproducing.md says where, and where not). Unless "
         "something else is said, ",
         Emphasis("text"),
         " is meant.",

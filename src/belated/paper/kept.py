@@ -23,6 +23,7 @@ class Made:
 
     commands: tuple[str, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()  # what else is to be known of it, in sentences
 
     @classmethod
     def here(cls, *commands: str) -> Made:
@@ -42,7 +43,11 @@ class Made:
     def read(cls, path: Path) -> Made:
         try:
             said = json.loads(path.read_text(encoding="utf-8"))
-            return cls(tuple(map(str, said["commands"])), tuple((str(a), str(b)) for a, b in said["versions"]))
+            return cls(
+                tuple(map(str, said["commands"])),
+                tuple((str(a), str(b)) for a, b in said["versions"]),
+                tuple(map(str, said["notes"])),
+            )
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise Unreadable(f"{path} does not say how the curves were made: {error}") from None
 

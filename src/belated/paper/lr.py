@@ -19,7 +19,7 @@ import numpy as np
 
 from belated.environment import Objective
 from belated.learner.kernels import Array
-from belated.paper.task import Task, remembered
+from belated.paper.task import Task, needs_scikit_learn, remembered
 from belated.parameters import Integer, Parameter, Real
 
 SPACE: dict[str, Parameter] = {
@@ -76,6 +76,7 @@ def accuracy(batch_size: int, learning_rate: float, decay: float) -> float:
 
 def task(seed: int) -> Task:
     """The same for every seed. The best accuracy is taken as 1, so that simple regret is the validation error."""
+    needs_scikit_learn()
     return Task(space=SPACE, f=_remembered(), best=1.0)
 
 

@@ -248,6 +248,7 @@ def chosen(names: Sequence[str]) -> list[Panel]:
     for name in names:
         group = groups.get(name) or [panel for panel in every.values() if panel.name == name or panel.name[:-1] == name]
         if not group:
-            raise InvalidInput(f"there is no panel {name!r}; there are all, beyond, {', '.join(every)}")
+            figures = "fig1 to fig5, all, beyond, theory"
+            raise InvalidInput(f"there is no panel {name!r}; there are {figures}, {', '.join(every)}")
         found |= {panel.name: panel for panel in group}
     return list(found.values())

@@ -29,7 +29,7 @@ from belated.paper.blocks import (
 )
 from belated.paper.choices import CHOICES, PAIRS, RULES
 from belated.paper.curves import PUBLISHED, Cost, Curves
-from belated.paper.kept import CURVES, Made
+from belated.paper.kept import Made
 from belated.paper.panels import Panel
 from belated.paper.verdicts import WORDS, Judged, Verdict, judge
 
@@ -43,6 +43,10 @@ FIGURES = {
     "5": "Figure 5: synthetic functions, Thompson sampling",
 }
 TEXT, PAGE = "REPRODUCTION.md", "report.html"
+ROUNDING = (
+    "The same versions give the same runs. Others round otherwise, and once two queries are nearly as good as each "
+    "other a run goes another way: single runs differ then, means and verdicts should not."
+)
 FOLDER = "docs/paper"  # of the pictures and files, seen from the text
 
 
@@ -124,7 +128,8 @@ def opening(judged: Sequence[Judged], made: Made, place: str) -> list[Block]:
         blocks += [Paragraph("Made by"), Commands(made.commands)]
     if made.versions:
         blocks += [Paragraph(("With ", ", ".join(f"{name} {number}" for name, number in made.versions), "."))]
-    again = f"belated paper report --from {place}/{CURVES}" if place else f"belated paper report --from {CURVES}"
+    blocks += [Paragraph(note) for note in (*made.notes, ROUNDING)]
+    again = f"belated paper report --from {place} --out . --pictures {place}"
     return [
         *blocks,
         Paragraph("The recorded curves are kept; every table and picture is made of them again, without a run, by"),
@@ -150,7 +155,7 @@ def spent(panels: Sequence[Panel], costs: Sequence[Cost]) -> list[Block]:
     total = learner + objective or 1.0
     return [
         Paragraph(
-            f"CPU time: {_hours(learner + objective)} in all, {learner / total:.0%} for choosing queries and "
+            f"CPU time of the panels: {_hours(learner + objective)}, {learner / total:.0%} for choosing queries and "
             f"{objective / total:.0%} for evaluating objectives; {sum(c.rounds for c in counted):,} queries, "
             f"{1000 * learner / max(1, sum(c.rounds for c in counted)):.0f} ms of choosing for each."
         ),

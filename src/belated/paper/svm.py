@@ -19,7 +19,7 @@ import numpy as np
 from belated.environment import Objective
 from belated.learner.kernels import Array
 from belated.paper import data
-from belated.paper.task import Task, remembered
+from belated.paper.task import Task, needs_scikit_learn, remembered
 from belated.parameters import Integer, Real
 
 SPACE = {"C": Real(1e-4, 100.0), "gamma": Real(1e-4, 10.0)}
@@ -79,6 +79,7 @@ def accuracy(j: int, C: float, gamma: float) -> float:
 
 def task(seed: int) -> Task:
     """The whole data set. The best accuracy is taken as 1, so that simple regret is the validation error."""
+    needs_scikit_learn()
     return Task(space=SPACE, f=_on_all(), best=1.0)
 
 
@@ -92,6 +93,7 @@ def _on_all() -> Objective:
 
 def growing(seed: int) -> Task:
     """The twenty growing data sets in order, 30 rounds each; regret is against the best of each (BEST)."""
+    needs_scikit_learn()
     return Task(
         space=SPACE,
         f=_on_growing(),

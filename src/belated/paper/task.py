@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Literal
 
 from belated.environment import Objective
+from belated.errors import Unavailable
 from belated.learner.delays import Delay
 from belated.settings import Declared
 from belated.trials import frozen
@@ -28,6 +30,12 @@ class Task:
     context: Declared | None = None
     context_of: Callable[[int], Params] | None = None  # the context of round s = 1, 2, ...
     delay: Delay | None = None  # where the delays belong to the data, in seconds
+
+
+def needs_scikit_learn() -> None:
+    """Say so at once where it is missing."""
+    if find_spec("sklearn") is None:
+        raise Unavailable("this panel needs scikit-learn: pip install 'belated[paper]'")
 
 
 def remembered(f: Objective) -> Objective:

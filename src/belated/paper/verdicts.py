@@ -6,6 +6,7 @@ less           the mean of the quantity is smaller and the sign-flip test, two-s
                of the panel, has p < 0.05
 alike          the sign-flip test has p ≥ 0.05, uncorrected: a correction would only make it easier to pass
 holds          every pair is as claimed
+too few runs   so few that nothing could be significant
 in mean only   every mean is in the claimed order and no pair that should be alike differs, but not all are significant
 does not hold  anything else
 """
@@ -23,7 +24,7 @@ from belated.paper.panels import Claim, Panel
 from belated.paper.statistics import Comparison, compare, holm, least_p
 
 FROM, LEVEL = 10, 0.05
-Word = Literal["holds", "holds in mean only", "does not hold here", "not run"]
+Word = Literal["holds", "holds in mean only", "does not hold here", "too few runs", "not run"]
 WORDS: tuple[Word, ...] = get_args(Word)
 
 
@@ -142,7 +143,9 @@ def verdict(panel: Panel, claim: Claim, found: Sequence[Pair]) -> Verdict:
     if missing:
         return Verdict("not run", "the curves that the claim is about have not all been run" if found else "")
     word: Word = "holds"
-    if not all(pair.as_claimed for pair in found):
+    if _too_few(found):
+        word = "too few runs"
+    elif not all(pair.as_claimed for pair in found):
         word = "does not hold here"
     elif not all(pair.significant for pair in found if pair.claimed == "less"):
         word = "holds in mean only"
