@@ -63,6 +63,7 @@ def history(X, y, delay, t, m):
         floor=0.0,
         waited=np.where(seen, delay[:n], age),
         arrived=seen,
+        late=none,
     )
 
 

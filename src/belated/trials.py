@@ -225,6 +225,7 @@ class State:
             floor=None,
             waited=np.where(self._added[:n] | ((gone | infeasible) & ~told), np.nan, np.where(told, delay, age)),
             arrived=told,
+            late=told & (delay > self._m[:n]),
         )
 
     def status(self, number: int, now: float) -> Status:

@@ -90,6 +90,7 @@ def told(X: np.ndarray, y, *, pending: int = 0, noise=None) -> History:
         floor=None,
         waited=np.full(n, np.nan),
         arrived=seen,
+        late=no,
     )
 
 

@@ -62,6 +62,7 @@ def history(*fates: str, floor: float | None = 0.0, order: list[int] | None = No
         floor=floor,
         waited=np.full(n, np.nan) if waited is None else np.asarray(waited, dtype=float),
         arrived=heard | (fate == "late and not used"),
+        late=fate == "late and not used",
     )
 
 

@@ -152,7 +152,9 @@ def decide(
     heard = int(np.sum(h.seen))
     last = fits[-1] if fits else None
     previous = int(np.max(h.number[~h.by_hand], initial=0))
-    due = problem.algorithm.schedule.due(t, heard, last.number if last else None, last.heard if last else 0, previous)
+    schedule = problem.algorithm.schedule
+    due = schedule.due(t, heard, last.number if last else None, last.heard if last else 0, previous)
+    due = due or (schedule.eager and last is not None and reopened(h, last))
     state = rng.bit_generator.state
     for note, fitted in attempts(problem, h, t, fits, due):
         rng.bit_generator.state = state
@@ -164,6 +166,13 @@ def decide(
         return Chosen(x, notes, fitted if fitted is not None and fitted.number == t else None)
     rng.bit_generator.state = state
     return Chosen(space_filling(problem, situation, h, rng), "fell back to a space-filling point")
+
+
+def reopened(h: History, last: Fitted) -> bool:
+    """Whether a query that had been given up was heard since the last fit, and counts again."""
+    rows = np.flatnonzero(h.seen)
+    since = rows[np.argsort(h.order[rows], kind="stable")][last.heard :]
+    return bool(np.any(h.late[since]))
 
 
 def floor_note(problem: Problem, h: History, situation: Situation) -> str:

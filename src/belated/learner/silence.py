@@ -54,6 +54,7 @@ class History:
     floor: float | None  # the least value f can take; None: unknown and nothing heard to stand in for it
     waited: Array  # d where told, the age so far elsewhere; NaN where that says nothing of delays (added, failed)
     arrived: Mask  # told, in time or late
+    late: Mask  # told after patience had run out
 
     @property
     def known(self) -> Mask:
