@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 
 from belated.cli.contest import Contest, Task, hold
-from belated.cli.picture import COLOUR, FORMATS, draw, spread
+from belated.cli.picture import FORMATS, MEANING, draw
+from belated.paper.pictures import COLOUR, spread
 
 GAP, LOW = 0.05, 0.01
 
@@ -44,7 +45,7 @@ def test_a_picture_has_the_size_and_the_colours_it_should(small: Contest, tmp_pa
     draw(small, tmp_path / "a.png", 60)
     pixels = imread(tmp_path / "a.png")[..., :3]
     assert pixels.shape[:2] == (432, 720)
-    for colour in COLOUR.values():
+    for colour in (COLOUR[silence] for silence in MEANING):
         rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
         assert np.sum(np.all(np.abs(pixels - rgb) < 0.02, axis=2)) > 50, colour
     assert np.all(pixels[:3] == 1.0)  # nothing runs over the edges

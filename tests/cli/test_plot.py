@@ -147,7 +147,7 @@ def overlaps(figure) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("make", STUDIES, ids=lambda make: make.__name__)
 def test_no_words_cover_each_other(make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    monkeypatch.setattr(panels_module, "save_small", lambda figure, out, dpi: found.append(overlaps(figure)))
+    monkeypatch.setattr(panels_module, "save", lambda figure, out, dpi: found.append(overlaps(figure)))
     draw(portrait(make()), tmp_path / "a.png")
     assert found == [[]]
 

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from belated.cli.picture import BAND, FAINT, INK, MEAN, OPEN, SOFT, STYLE, UNDATED, headline, save_small
+from belated.cli.picture import BAND, MEAN, OPEN, headline, save
 from belated.cli.portrait import Portrait, Slice
-from belated.errors import Unavailable
 from belated.learner.kernels import Array
+from belated.paper import pictures
+from belated.paper.pictures import FAINT, INK, SOFT
 from belated.patience import SECONDS
 
 if TYPE_CHECKING:
@@ -63,27 +64,17 @@ UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
 def draw(portrait: Portrait, out: Path, dpi: int = 150) -> None:
     """Write the picture; the ending of its name says in which format."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise Unavailable('the picture needs matplotlib: pip install "belated[plots]"') from error
     lanes = lanes_of(portrait)
     grid = Grid.of(portrait.slices, ABOVE + OVER + LANE * len(lanes) + BETWEEN)
     tall = grid.bottom + BELOW
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(WIDTH, tall), facecolor="white")
+    with pictures.style():
+        figure = pictures.figure(WIDTH, tall)
         page = Page(figure, tall)
         words(page, portrait)
         over_time(page, portrait, lanes)
         delays(page, portrait, len(lanes))
         beliefs(page, portrait, grid)
-        if out.suffix.lower() == ".png":
-            save_small(figure, out, dpi)
-        else:
-            figure.savefig(out, metadata=UNDATED[out.suffix.lower()])
+        save(figure, out, dpi)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from belated.cli.contest import Array, Contest, Moment, Standing, means_of
-from belated.errors import Unavailable
+from belated.paper import pictures
+from belated.paper.pictures import COLOUR, FAINT, INK, SOFT, THREAD, spread
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -25,29 +26,11 @@ WIDTH, HEIGHT = 12.0, 7.2  # inches
 LEFT, RIGHT, BOTTOM, TOP = 0.055, 0.985, 0.23, 0.79  # of the panels, as shares of width and height
 KEY, SEEN = 0.165, 0.107  # tops of the rows below them
 
-# From Okabe and Ito's colours, which colour-blind readers tell apart too; the lines differ in dashes and marks besides.
-COLOUR = {"floor": "#D55E00", "unknown": "#0072B2", "ignored": "#6F6F6F"}
-INK, SOFT, FAINT = "#1F1F1F", "#555555", "#E4E4E4"
 MEANING = {
     "floor": "no news is the worst news",
     "unknown": "it is coming, it is merely late",
     "ignored": "what is not heard is not there",
 }
-STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10.5,
-    "text.hinting": "none",  # words keep their widths at any dpi
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#9A9A9A",
-    "axes.labelcolor": INK,
-    "axes.axisbelow": True,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "svg.hashsalt": "belated",  # not random either
-}
-THREAD: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.7, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 0}
 TRUTH: dict[str, Any] = {"color": INK, "linewidth": 1.1, "linestyle": (0, (1, 1.3))}
 MEAN: dict[str, Any] = {"linewidth": 1.7}
 BAND: dict[str, Any] = {"alpha": 0.17, "linewidth": 0}
@@ -60,35 +43,20 @@ LINEAR_BELOW = 1e-3  # regret is on a log scale down to here, and linear from he
 
 def draw(contest: Contest, out: Path, dpi: int = 150) -> None:
     """Write the picture; the ending of its name (FORMATS) says in which format."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise Unavailable('the picture needs matplotlib: pip install "belated[plots]"') from error
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(WIDTH, HEIGHT), facecolor="white")
-        regrets(figure, contest)
-        beliefs(figure, contest)
-        words(figure, contest)
-        if out.suffix.lower() == ".png":
-            save_small(figure, out, dpi)
-        else:
-            figure.savefig(out, metadata=UNDATED[out.suffix.lower()])
+    with pictures.style():
+        page = pictures.figure(WIDTH, HEIGHT)
+        regrets(page, contest)
+        beliefs(page, contest)
+        words(page, contest)
+        save(page, out, dpi)
 
 
-def save_small(figure: Figure, out: Path, dpi: int) -> None:
-    """A PNG of 256 colours: a third of the size, and no colour is off by more than the eye sees."""
-    from io import BytesIO
-
-    from PIL import Image  # comes with matplotlib
-
-    full = BytesIO()
-    figure.savefig(full, format="png", dpi=dpi)
-    image = Image.open(full).convert("RGB")
-    image = image.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    image.save(out, format="PNG", optimize=True, dpi=(dpi, dpi))
+def save(page: Figure, out: Path, dpi: int) -> None:
+    """The same numbers are the same file."""
+    if out.suffix.lower() == ".png":
+        out.write_bytes(pictures.png(page, dpi))
+    else:
+        page.savefig(out, metadata=UNDATED[out.suffix.lower()])
 
 
 def words(figure: Figure, contest: Contest) -> None:
@@ -141,7 +109,7 @@ def marks_of_lines() -> list[Artist]:
 
     silences = [
         Line2D([], [], color=colour, linewidth=5, label=f"silence: {name}" if name == "floor" else name)
-        for name, colour in COLOUR.items()
+        for name, colour in ((name, COLOUR[name]) for name in MEANING)
     ]
     kinds = [("UCB", "o", INK), ("Thompson", "s", "white"), ("default", "D", INK)]
     marks: dict[str, Any] = {"linestyle": "none", "color": INK, "markersize": 5}
@@ -190,19 +158,6 @@ def name_the_ends(axes: Axes, ranked: list[Standing]) -> None:
             arrowprops={**THREAD, "color": colour},
             annotation_clip=False,
         )
-
-
-def spread(ends: list[float], gap: float, low: float) -> list[float]:
-    """Ascending positions near the ascending `ends`, at least `gap` apart and none below `low`.
-
-    Least squares under those constraints: neighbours that would collide are pooled around their mean."""
-    blocks: list[list[float]] = []
-    for i, end in enumerate(ends):
-        blocks.append([end - i * gap])
-        while len(blocks) > 1 and np.mean(blocks[-2]) >= np.mean(blocks[-1]):
-            blocks[-2:] = [blocks[-2] + blocks[-1]]
-    pooled = [max(float(np.mean(block)), low) for block in blocks for _ in block]
-    return [value + i * gap for i, value in enumerate(pooled)]
 
 
 # Beliefs ------------------------------------------------------------------------------------------------------------

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from belated.cli.looks import counted
-from belated.cli.picture import FAINT, INK, SOFT, STYLE, UNDATED, headline, save_small
+from belated.cli.picture import headline, save
 from belated.comparison.compared import CAVEAT, Compared, Row
-from belated.errors import Unavailable
-from belated.paper.pictures import COLOUR as KNOWN
-from belated.paper.pictures import bundle, spread
+from belated.paper import pictures
+from belated.paper.pictures import COLOUR, FAINT, INK, SOFT, bundle, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOUR = {**KNOWN, "fading": "#56B4E9"}
 OTHER = "#8A8A8A"  # a silence of the user's own
 WIDTH, LEFT = 12.0, 0.62
 NAMES, ENDS = 2.85, 3.5  # inches: the left edge and the width of the axes of the ends
@@ -35,18 +33,11 @@ EVERY = 10  # error bars of a course
 
 def draw(compared: Compared, name: str, out: Path, dpi: int = 150) -> None:
     """Write the picture; the ending of its name says in which format."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise Unavailable('the picture needs matplotlib: pip install "belated[plots]"') from error
     said = [line for text in (compared.answer, f"{compared.world} {CAVEAT}") for line in textwrap.wrap(text, 158)]
     high = ROW * max(len(compared.rows), LEAST)
     tall = ABOVE + high + LABEL + 0.35 + LINE * len(said) + 0.25
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(WIDTH, tall), facecolor="white")
+    with pictures.style():
+        figure = pictures.figure(WIDTH, tall)
         title = f"{name}: which settings would have served it best" if name else "Which settings would have served best"
         figure.text(LEFT / WIDTH, 1 - 0.42 / tall, title, fontsize=17, weight="bold", va="center")
         key(figure, compared, tall)
@@ -55,10 +46,7 @@ def draw(compared: Compared, name: str, out: Path, dpi: int = 150) -> None:
         courses(figure.add_axes((COURSE / WIDTH, bottom, (RIGHT - COURSE) / WIDTH, share)), compared, high)
         words: dict[str, Any] = {"color": SOFT, "va": "top", "linespacing": 1.45, "fontsize": 9.5}
         figure.text(LEFT / WIDTH, bottom - (LABEL + 0.2) / tall, "\n".join(said), **words)
-        if out.suffix.lower() == ".png":
-            save_small(figure, out, dpi)
-        else:
-            figure.savefig(out, metadata=UNDATED[out.suffix.lower()])
+        save(figure, out, dpi)
 
 
 def look(row: Row) -> tuple[str, dict[str, Any]]:

@@ -34,6 +34,7 @@ COLOUR = {
     "waiting": "#009E73",
     "nearest": "#CC79A7",
     "halfway": "#E69F00",
+    "fading": "#56B4E9",
 }
 INK, SOFT, FAINT = "#1F1F1F", "#555555", "#E4E4E4"
 SHADES = ("#EE9A5F", "#C75300", "#5A2600")  # of the floor's colour, from light to dark
@@ -50,6 +51,7 @@ STYLE: dict[Any, Any] = {
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
+    "svg.hashsalt": "belated",  # not random either
 }
 BAND: dict[str, Any] = {"alpha": 0.18, "linewidth": 0}
 DOTS: dict[str, Any] = {"linewidth": 1.0, "linestyle": (0, (1, 1.6)), "alpha": 0.8}
@@ -299,5 +301,5 @@ def _matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        raise Unavailable('pictures need matplotlib: pip install "belated[plots]"') from error
+        raise Unavailable('the picture needs matplotlib: pip install "belated[plots]"') from error
     return matplotlib
