@@ -31,7 +31,8 @@ RULES: tuple[Text, ...] = (
         Emphasis("Holds in mean only"),
         ": the same order of means, but not every p is that small; the line says which. ",
         Emphasis("Does not hold here"),
-        ": anything else. Where so few were run that nothing could be significant, it says that alone.",
+        ": anything else. Where so few were run that nothing could be significant, it says that "
+        "alone: a later addition, which touches no verdict of ten runs.",
     ),
     (
         "Difference: the first minus the second, so that negative favours the first. Effect: the mean difference in "

@@ -6,7 +6,7 @@ less           the mean of the quantity is smaller and the sign-flip test, two-s
                of the panel, has p < 0.05
 alike          the sign-flip test has p ≥ 0.05, uncorrected: a correction would only make it easier to pass
 holds          every pair is as claimed
-too few runs   so few that nothing could be significant
+too few runs   so few that nothing could be significant (said since the first report, none of whose verdicts it touches)
 in mean only   every mean is in the claimed order and no pair that should be alike differs, but not all are significant
 does not hold  anything else
 """
