@@ -1,7 +1,8 @@
 """The measured CSV, a row per run. It is the cache as well: what is in it, from the same world and version, is not run.
 
 A row is written as soon as its run is over, so that an interrupted comparison goes on where it was. The world of a task
-is known by a mark: f, noise, delays and contexts at the first points of seed 0. A peer that is not installed is
+is known by a mark: f, noise, delays and contexts at the first points of seed 0; of f its mean and spread to four
+figures, as the samples of gp1 differ in the sixth from one machine to another. A peer that is not installed is
 represented by the runs that are kept of it, whatever their version.
 """
 
@@ -40,7 +41,7 @@ class Row:
     simple_half: float  # after half of the rounds
     cumulative: float
     spread: float  # standard deviation of f over the space
-    cpu: float  # seconds per ask
+    cpu: float  # seconds per ask; nan where the run was made on another machine than the others
     failures: int
     note: str
     world: str
@@ -81,8 +82,10 @@ def world(task: str) -> str:
         )
         for i in range(LONGEST)
     ]
-    numbers = [*values(task, 0), *waits, drawn.noise, drawn.floor, drawn.ceiling, bed.patience, beginnings(drawn)]
-    text = " ".join(f"{number:.9g}" for number in numbers) + f" {drawn.space} {drawn.context} {bed.counts}"
+    f = values(task, 0)
+    numbers = [*waits, drawn.noise, drawn.floor, drawn.ceiling, bed.patience, beginnings(drawn)]
+    exact = " ".join(f"{number:.9g}" for number in numbers)
+    text = f"{np.mean(f):.4g} {np.std(f):.4g} {exact} {drawn.space} {drawn.context} {bed.counts}"
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

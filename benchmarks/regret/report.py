@@ -47,6 +47,12 @@ def grid(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
+def cpu(rows: Sequence[Row]) -> float:
+    """Seconds per ask, of those that were measured."""
+    measured = [row.cpu for row in rows if not math.isnan(row.cpu)]
+    return float(np.mean(measured)) if measured else math.nan
+
+
 def names(found: Cells) -> list[str]:
     """Everyone who has runs, by mean rank."""
     everyone = next(iter(found.values()), {})
@@ -71,7 +77,7 @@ def task_table(found: Cells) -> str:
                     with_error(Mean.of(row.simple for row in own)),
                     with_error(Mean.of(row.simple_half for row in own)),
                     with_error(Mean.of(row.cumulative / row.rounds for row in own)),
-                    number(1000 * float(np.mean([row.cpu for row in own]))),
+                    number(1000 * cpu(own)),
                     str(sum(row.failures for row in own) or ""),
                 ]
             )
@@ -94,7 +100,7 @@ def summary_rows(found: Cells) -> list[list[str]]:
                     f"{mean_rank(found, name, [task for task in BEDS if BEDS[task].family == family]).mean:.2f}"
                     for family in families
                 ),
-                number(1000 * float(np.mean([row.cpu for row in own]))),
+                number(1000 * cpu(own)),
                 ", ".join(versions),
             ]
         )

@@ -13,7 +13,7 @@ from belated.errors import InvalidInput
 from belated.learner.algorithms import DEFAULT, PAPER, Schedule, named, paper
 from belated.learner.confidence import Constant, Theory
 from belated.learner.kernels import SE, Matern52, Product
-from belated.learner.policies import UCB, LogEI, ThompsonSampling
+from belated.learner.policies import UCB, LogEI, Overtaking, ThompsonSampling
 from belated.learner.scale import FloorToOne, Robust
 from belated.learner.silence import Floor, Ignored, Unknown
 
@@ -76,7 +76,9 @@ def test_by_hand_with_nothing_given_is_the_algorithm_itself(name):
 
 def test_the_default_alternates_an_improver_with_two_explorers():
     assert named("default") == DEFAULT
-    assert [DEFAULT.move(turn).policy for turn in range(5)] == [LogEI(), UCB(), LogEI(), ThompsonSampling(), LogEI()]
+    improver = Overtaking()
+    expected = [improver, UCB(), improver, ThompsonSampling(), improver]
+    assert [DEFAULT.move(turn).policy for turn in range(5)] == expected
     assert [DEFAULT.move(turn).share for turn in range(4)] == [None, 0.5, None, None]
     assert [DEFAULT.move(turn).beta or DEFAULT.beta for turn in (1, 3)] == [Constant(2.0), Constant(1.0)]
     counting = [DEFAULT.move(turn, cumulative=True) for turn in range(3)]

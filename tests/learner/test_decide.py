@@ -19,11 +19,11 @@ from belated.learner.algorithms import DEFAULT, PAPER, Algorithm, Move, Schedule
 from belated.learner.confidence import Theory
 from belated.learner.decide import belief_at, decide, on_scale, refit, scale_of, width
 from belated.learner.kernels import SE, Matern52, Product
-from belated.learner.policies import UCB, Greedy, LogEI, ThompsonSampling, UncertaintySampling
+from belated.learner.policies import UCB, Greedy, LogEI, Overtaking, ThompsonSampling, UncertaintySampling
 from belated.learner.posterior import GP
 from belated.learner.problem import LISTED, Cache, Fitted, Problem, Situation
 from belated.learner.scale import FloorToOne, Scale
-from belated.learner.silence import Floor, Halfway, History, Unknown
+from belated.learner.silence import Floor, Halfway, History, Unknown, Waiting
 from belated.settings import settle
 from belated.space import Choice, Integer, Points, Real
 
@@ -129,7 +129,7 @@ def outcomes(n: int, seed: int = 2) -> np.ndarray:
 
 
 @pytest.mark.parametrize("space", [LIST, SMALL], ids=["points", "countable"])
-@pytest.mark.parametrize("policy", [UCB(), ThompsonSampling(), LogEI()], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("policy", [UCB(), ThompsonSampling(), LogEI(), Overtaking()], ids=lambda p: type(p).__name__)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_listed_space_is_searched_exactly(space, policy, seed):
     problem = problem_of(space, replace(BY_HAND, moves=(Move(policy),)))
@@ -276,16 +276,11 @@ def test_uncertainty_sampling_comes_first():
             assert scores[problem.place[x.tobytes()]] >= scores.max() - 1e-12
 
 
-def test_the_default_fills_the_pending_halfway_one_time_in_four(monkeypatch):
-    seen = []
-    real = module.believe
-    monkeypatch.setattr(
-        module, "believe", lambda gp, silence, *rest: (seen.append(silence), real(gp, silence, *rest))[1]
-    )
-    problem = problem_of(LIST, "default", silence="unknown")
-    for n in (12, 13, 14, 15):
-        chosen(problem, told(rows(problem, n), outcomes(n), pending=2))
-    assert seen == [Unknown(), Halfway(Unknown(), 0.5), Unknown(), Unknown()]
+def test_the_default_fills_the_pending_halfway_one_time_in_four_where_silence_is_not_unknown():
+    for silence, explorer in (("unknown", Unknown()), ("waiting", Halfway(Waiting(), 0.5))):
+        problem = problem_of(LIST, "default", silence=silence)
+        fills = [module.silence_at(problem, situation(problem, 13 + turn, turn=turn)) for turn in range(4)]
+        assert fills == [problem.silence, explorer, problem.silence, problem.silence]
 
 
 # What may be asked

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from belated.learner.domain import Compact, Interval, Lattice, OneHot
 from belated.learner.kernels import SE, Matern52
 from belated.learner.maximize import Search, argmax, candidates, kronecker, maximize
-from belated.learner.policies import UCB, LogEI, ThompsonSampling
+from belated.learner.policies import UCB, LogEI, Overtaking, ThompsonSampling
 from belated.learner.posterior import GP
 from belated.learner.silence import Belief
 
@@ -200,7 +200,7 @@ def test_a_belief_whose_mean_rises_to_a_corner(corner):
     X = corner * near + (1 - corner) * (1 - near)
     posterior = GP(SE(1.0), 1e-4).condition(X, 3 * near[:, 0])
     b = Belief(posterior, np.ones(6, bool), np.zeros(6, bool))
-    for policy in (UCB(), LogEI()):
+    for policy in (UCB(), LogEI(), Overtaking()):
         x = best(policy.surface(b, 1.0, np.random.default_rng(0)), search(domain, {}, X[-2:]))
         assert_array_equal(x, corner)
 
@@ -211,7 +211,7 @@ def check_gaps(gaps: list[float]) -> None:
     assert max(gaps) <= 1e-3, gaps
 
 
-@pytest.mark.parametrize("policy", [UCB(), LogEI(), ThompsonSampling()], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("policy", [UCB(), LogEI(), Overtaking(), ThompsonSampling()], ids=lambda p: type(p).__name__)
 def test_two_dimensions_against_a_fine_grid(policy):
     """Of 8 surfaces with several hills each, at least 7 to the last digit and the other to a thousandth."""
     domain, gaps, side = Compact((Interval(), Interval())), [], np.linspace(0, 1, 81)
@@ -306,7 +306,7 @@ def test_no_neighbour_of_the_best_is_better(coordinates, seed):
     """It climbs until neither a gradient nor a discrete step helps, however many levels there are."""
     domain = Compact(coordinates)
     b = believed(domain, seed, 20)
-    for policy in (UCB(), LogEI()):
+    for policy in (UCB(), LogEI(), Overtaking()):
         surface = policy.surface(b, 1.5, np.random.default_rng(seed))
         x = best(surface, search(domain, {}, anchors(b)), seed)
         around = surface(domain.neighbours(x))
@@ -375,7 +375,7 @@ domains = st.lists(coordinates, min_size=1, max_size=4).map(lambda cs: Compact(t
 def test_it_never_proposes_outside(domain, seed, data):
     rng = np.random.default_rng(seed)
     b = believed(domain, seed, 6)
-    policy = data.draw(st.sampled_from([UCB(), LogEI(), ThompsonSampling()]))
+    policy = data.draw(st.sampled_from([UCB(), LogEI(), Overtaking(), ThompsonSampling()]))
     some = domain.place(rng.random((1, len(domain.coordinates))))[0]
     fixed = {
         c: float(some[c])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.learner.kernels import SE, Matern52, Product
-from belated.learner.policies import UCB, Greedy, LogEI, ThompsonSampling, UncertaintySampling, log_h
+from belated.learner.policies import UCB, Greedy, LogEI, Overtaking, ThompsonSampling, UncertaintySampling, log_h
 from belated.learner.posterior import GP
 from belated.learner.silence import Belief
 
@@ -100,6 +100,58 @@ def test_log_ei_counts_the_best_mean_of_the_heard_not_of_the_pending():
     assert score == pytest.approx(math.log(50.0), abs=0.05)
 
 
+def best_heard(b: Belief) -> np.ndarray:
+    """x⁺ (1, D)."""
+    heard = b.posterior.X[b.known]
+    return heard[[np.argmax(b.posterior.mean(heard))]]
+
+
+@every_kernel
+def test_overtaking_is_the_expected_gain_over_the_best_query_with_both_in_doubt(kernel):
+    b = belief(kernel)
+    rows = np.vstack([best_heard(b), Q])
+    mean, cov = b.posterior.mean(rows), b.posterior.cov(rows)
+    std = np.sqrt(np.diag(cov) + cov[0, 0] - 2 * cov[0])[1:]
+    expected = [
+        math.log(expected_improvement(float(m), float(s), 0.0)) for m, s in zip(mean[1:] - mean[0], std, strict=True)
+    ]
+    assert_allclose(Overtaking().scores(b, Q, 1.0, rng()), expected, rtol=1e-8, atol=1e-8)
+
+
+def test_overtaking_is_the_same_on_a_list_of_queries():
+    points = np.random.default_rng(3).random((40, 3))
+    y, known = np.random.default_rng(4).standard_normal(12), np.arange(12) % 3 > 0
+    gp = GP(SE(0.4), 0.05, 0.3)
+    listed = Belief(gp.condition(points[:12], y, Q=points), known, ~known)
+    anywhere = Belief(gp.condition(points[:12], y), known, ~known)
+    scores = [Overtaking().scores(b, points, 1.0, rng()) for b in (listed, anywhere)]
+    away = np.any(points != best_heard(anywhere), axis=1)  # at x⁺ itself there is only rounding
+    assert_allclose(scores[0][away], scores[1][away], rtol=1e-8, atol=1e-8)
+
+
+def test_overtaking_looks_at_the_best_query_in_the_context_at_hand():
+    b = belief(SE(0.4))
+    z = np.array([0.9])
+    heard = b.posterior.X[b.known].copy()
+    heard[:, 0] = 0.9
+    best = heard[[np.argmax(b.posterior.mean(heard))]]
+    here = Overtaking().surface(Belief(b.posterior, b.known, b.recent, z), 1.0, rng())
+    assert_array_equal(here.posterior.x, best)
+
+
+def test_where_outcomes_are_certain_overtaking_is_log_ei():
+    b = belief(SE(0.4), lam=1e-12)
+    assert_allclose(Overtaking().scores(b, Q, 1.0, rng()), LogEI().scores(b, Q, 1.0, rng()), rtol=1e-4, atol=1e-4)
+
+
+def test_at_the_best_query_itself_log_ei_sees_a_gain_and_overtaking_none():
+    """μ = μ⁺ there, so that LogEI is σ h(0); but asking again what is the best already overtakes nothing."""
+    b = belief(SE(0.4), lam=0.5)
+    at = best_heard(b)
+    assert_allclose(LogEI().scores(b, at, 1.0, rng()), np.log(b.posterior.std(at) / math.sqrt(2 * math.pi)), rtol=1e-9)
+    assert Overtaking().scores(b, at, 1.0, rng())[0] < -15.0
+
+
 # Gradients
 
 
@@ -109,7 +161,7 @@ def difference(f, at: np.ndarray, column: int, h: float = 1e-4) -> np.ndarray:
     return (8 * (f(at + step) - f(at - step)) - (f(at + 2 * step) - f(at - 2 * step))) / (12 * h)
 
 
-POLICIES = [UCB(), LogEI(), UncertaintySampling(), Greedy(), ThompsonSampling()]
+POLICIES = [UCB(), LogEI(), Overtaking(), UncertaintySampling(), Greedy(), ThompsonSampling()]
 
 
 @every_kernel

@@ -1,7 +1,7 @@
 """All of belated's own: the default under each meaning of silence, and the paper's six.
 
 The default with silence "unknown" is the candidate, since silence only means "not yet" here; like the peers it is told
-neither a floor nor a ceiling. "floor" and "waiting" need a floor and a patience, so they are told both; the paper's six
+neither a floor nor a ceiling. The other meanings need a floor and a patience, so they are told both; the paper's six
 model (y - floor) / (ceiling - floor), and are told those."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from belated.paper.task import Task
 from belated.settings import Counted
 
 CANDIDATE = "default"
-SILENCES = {CANDIDATE: "unknown", "default (floor)": "floor", "default (waiting)": "waiting"}
+SILENCES = {CANDIDATE: "unknown"} | {f"default ({silence})": silence for silence in ("waiting", "fading", "floor")}
 ENTRANTS = (*SILENCES, *PAPER)
 
 

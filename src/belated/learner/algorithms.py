@@ -15,7 +15,7 @@ from belated.errors import InvalidInput
 from belated.learner.confidence import Constant, Theory
 from belated.learner.evidence import Weak
 from belated.learner.kernels import SE, Kernel, Matern52, kernel_of
-from belated.learner.policies import UCB, LogEI, Policy, ThompsonSampling
+from belated.learner.policies import UCB, LogEI, Overtaking, Policy, ThompsonSampling
 from belated.learner.scale import FloorToOne, Robust, Scaling
 from belated.learner.silence import Floor, Ignored, Silence, Unknown
 from belated.plain import checked, is_positive, shown
@@ -138,7 +138,7 @@ PAPER = {
 
 DEFAULT = Algorithm(
     name="default",
-    moves=(Move(LogEI()), Move(UCB(), share=0.5), Move(LogEI()), Move(ThompsonSampling(), beta=ONE)),
+    moves=(Move(Overtaking()), Move(UCB(), share=0.5), Move(Overtaking()), Move(ThompsonSampling(), beta=ONE)),
     every_query=(Move(LogEI()), Move(UCB(), share=0.5, beta=ONE)),
     beta=Constant(2.0),
     shape=Matern52(0.3),

@@ -22,7 +22,7 @@ from belated.learner.posterior import GP
 from belated.learner.problem import Cache, Chosen, Fitted, Problem, Situation
 from belated.learner.queries import SAME, AtContext, best_of, listed_queries, search, space_filling, with_context
 from belated.learner.scale import Scale
-from belated.learner.silence import Belief, Floor, Halfway, History, Silence, believe
+from belated.learner.silence import Belief, Floor, Halfway, History, Silence, Unknown, believe
 
 NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
 
@@ -190,13 +190,15 @@ def floor_note(problem: Problem, h: History, situation: Situation) -> str:
 
 
 def silence_at(problem: Problem, situation: Situation) -> Silence:
-    """What fills the pending for this query: the study's silence, or on the way from the floor to the belief.
+    """What fills the pending for this query: the study's silence, or on the way from the floor to the belief (where
+    silence is unknown, they are filled with the belief already).
 
     Uncertainty sampling looks at σ alone, which needs the queries and no outcomes: all of them count."""
     if situation.t <= problem.initial + problem.algorithm.start:
         return Floor()
     share = problem.algorithm.move(situation.turn, problem.cumulative).share
-    return problem.silence if share is None else Halfway(problem.silence, share)
+    own = problem.silence
+    return own if share is None or isinstance(own, Unknown) else Halfway(own, share)
 
 
 def attempts(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from belated.learner.kernels import Array
-from belated.learner.posterior import Path, Posterior
+from belated.learner.posterior import Over, Path, Posterior
 from belated.learner.silence import Belief
 from belated.plain import Fieldless
 
@@ -41,7 +41,7 @@ class Policy(Protocol):
         """The same as a function of any point."""
 
 
-def std_gradient(posterior: Posterior, variance: Array, d_variance: Array) -> tuple[Array, Array]:
+def std_gradient(posterior: Posterior | Over, variance: Array, d_variance: Array) -> tuple[Array, Array]:
     """σ and ∂σ = ∂σ² / 2σ."""
     sigma = np.sqrt(np.maximum(variance, TINY**2 * posterior.gp.kernel.variance))
     return sigma, d_variance / (2.0 * sigma[:, None])
@@ -147,7 +147,7 @@ def _log_phi(u: Array) -> Array:
 
 
 class _LogEI(NamedTuple):
-    posterior: Posterior
+    posterior: Posterior | Over
     best: float
 
     def __call__(self, Q: Array) -> Array:
@@ -170,6 +170,24 @@ class LogEI(Fieldless):
     def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
         best = float(np.max(belief.means)) if np.any(belief.known) else belief.posterior.gp.mean
         return _LogEI(belief.posterior, best)
+
+    def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
+        return self.surface(belief, nu, rng)(Q)
+
+
+class Overtaking(Fieldless):
+    """argmax log E[(f(x) - f(x⁺))⁺], x⁺ the query heard with the best mean (in this context).
+
+    LogEI takes μ⁺ for certain. Where outcomes are noisy it goes on asking beside x⁺, since f is in doubt there; but
+    f(x) and f(x⁺) are in doubt alike, so that nothing is to be gained."""
+
+    def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
+        if not np.any(belief.known):
+            return LogEI().surface(belief, nu, rng)
+        best = int(np.argmax(belief.means))
+        x = belief.posterior.X[belief.known][best : best + 1].copy()
+        x[:, : len(belief.z)] = belief.z
+        return _LogEI(belief.posterior.over(x), 0.0)
 
     def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
         return self.surface(belief, nu, rng)(Q)

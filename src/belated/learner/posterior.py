@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from belated.errors import NotPositiveDefinite
 from belated.learner.factor import BLOCK, Factor
-from belated.learner.kernels import Array, Kernel
+from belated.learner.kernels import Array, Kernel, Slope
 from belated.learner.table import JITTERS, Table, root
 
+ROUNDING = 1e-8  # a standard deviation of a difference below this (relative to the prior's) is rounding
 FEATURES = 512  # frequencies of a pathwise draw: its prior covariance is off by at most 1/√(2·512) ≈ 0.03 (one std)
 
 
@@ -90,10 +91,14 @@ class Posterior:
         """Both at the price of one kernel matrix."""
         if self.table is not None and Q is self.table.Q:
             return self.mean(Q), self.std(Q)
-        K, prior = self.gp.kernel(Q, self.X), self.gp.kernel.diag(Q)
-        mean = self.gp.mean + K @ self.alpha
+        mean, variance = self._mean_and_variance(Q, self.gp.kernel(Q, self.X))
+        return mean, np.sqrt(variance)
+
+    def _mean_and_variance(self, Q: Array, K: Array) -> tuple[Array, Array]:
+        """μ and σ², from K = k(Q, X)."""
+        prior = self.gp.kernel.diag(Q)
         left = prior - np.sum(np.square(self.factor.solve(K.T)), axis=0)
-        return mean, np.sqrt(np.clip(left, 0.0, prior))
+        return self.gp.mean + K @ self.alpha, np.clip(left, 0.0, prior)
 
     def mean_of(self, rows: NDArray[np.bool_]) -> Array:
         """μ(x_s) at some of its own queries: K alpha = ỹ - λ alpha, so no kernel is needed."""
@@ -148,7 +153,10 @@ class Posterior:
 
     def gradients(self, Q: Array) -> tuple[Array, Array, Array, Array]:
         """μ, σ² and their gradients at Q                           (q,), (q,), (q, D), (q, D)."""
-        K, slopes = self.gp.kernel.slopes(Q, self.X)
+        return self._gradients(Q, *self.gp.kernel.slopes(Q, self.X))
+
+    def _gradients(self, Q: Array, K: Array, slopes: list[Slope]) -> tuple[Array, Array, Array, Array]:
+        """The same, from k(Q, X) and its slopes."""
         V = self.factor.solve(K.T)
         prior = self.gp.kernel.diag(Q)
         variance = np.clip(prior - np.sum(np.square(V), axis=0), 0.0, prior)
@@ -159,9 +167,74 @@ class Posterior:
             d_variance[:, columns] = -2.0 * _pull(slope * B, Q[:, columns], self.X[:, columns], inverse_squares)
         return self.gp.mean + K @ self.alpha, variance, d_mean, d_variance
 
+    def over(self, x: Array) -> Over:
+        """The belief about f(·) - f(x), for one point x            (1, D)."""
+        return Over(self, x)
+
     def gain(self) -> float:
         """The realised information gain I(y; f) = ½ log det(I + K/λ)."""
         return 0.5 * (self.factor.logdet() - float(np.sum(np.log(self.lams))))
+
+
+@dataclass(frozen=True, eq=False)
+class Over:
+    """A belief about f(·) - f(x): its variance is σ²(q) + σ²(x) - 2 σ²(q, x), little where both are in doubt alike."""
+
+    posterior: Posterior
+    x: Array  # (1, D)
+
+    @property
+    def gp(self) -> GP:
+        return self.posterior.gp
+
+    @cached_property
+    def _rows(self) -> Array:
+        """The queries of the belief, and x."""
+        return np.vstack([self.posterior.X, self.x])
+
+    @cached_property
+    def _v(self) -> Array:
+        """L⁻¹ k(X, x)."""
+        return self.posterior.factor.solve(self.gp.kernel(self.posterior.X, self.x)[:, 0])
+
+    @cached_property
+    def _a(self) -> Array:
+        """σ²(q, x) = k(q, rows) a."""
+        return np.append(-self.posterior.factor.solve_transposed(self._v), 1.0)
+
+    @cached_property
+    def _at_x(self) -> tuple[float, float]:
+        """μ(x) and σ²(x)."""
+        (mean,), (std,) = self.posterior.mean_and_std(self.x)
+        return float(mean), float(std) ** 2
+
+    def _variance(self, variance: Array, cov: Array) -> Array:
+        """σ²(q) + σ²(x) - 2 σ²(q, x), kept above what rounding leaves of it."""
+        return np.maximum(variance + self._at_x[1] - 2.0 * cov, ROUNDING**2 * self.gp.kernel.variance)
+
+    def mean_and_std(self, Q: Array) -> tuple[Array, Array]:
+        """The mean of f(q) - f(x) and its std                      (q,), (q,)."""
+        table = self.posterior.table
+        if table is not None and Q is table.Q:
+            mean, variance = self.posterior.mean(Q), self.posterior.variance(Q)
+            cov = self.gp.kernel(Q, self.x)[:, 0] - self._v @ table.V
+        else:
+            K = self.gp.kernel(Q, self._rows)
+            mean, variance = self.posterior._mean_and_variance(Q, K[:, :-1])
+            cov = K @ self._a
+        return mean - self._at_x[0], np.sqrt(self._variance(variance, cov))
+
+    def gradients(self, Q: Array) -> tuple[Array, Array, Array, Array]:
+        """The mean of f(q) - f(x), its variance, and their gradients."""
+        K, slopes = self.gp.kernel.slopes(Q, self._rows)
+        own = [part._replace(slope=part.slope[:, :-1]) for part in slopes]
+        mean, variance, d_mean, d_variance = self.posterior._gradients(Q, K[:, :-1], own)
+        d_cov = np.empty_like(Q)
+        for columns, inverse_squares, slope in slopes:
+            d_cov[:, columns] = _pull(slope * self._a, Q[:, columns], self._rows[:, columns], inverse_squares)
+        left = self._variance(variance, K @ self._a)
+        rounded = left <= ROUNDING**2 * self.gp.kernel.variance
+        return mean - self._at_x[0], left, d_mean, np.where(rounded[:, None], 0.0, d_variance - 2.0 * d_cov)
 
 
 def _pull(W: Array, Q: Array, X: Array, inverse_squares: Array) -> Array:
