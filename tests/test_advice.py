@@ -250,7 +250,7 @@ def test_auto_is_a_setting_like_any_other(tmp_path: Path) -> None:
         assert create(url=url, name=word, patience=word).settings == study.settings
         with pytest.raises(AlreadyExists, match=f"exists with another patience: {word} \\(got 20 rounds\\)"):
             create(url=url, name=word, patience=20)
-    with pytest.raises(InvalidInput, match=r"patience must be a number and a unit"):
+    with pytest.raises(InvalidInput, match=r"patience must be a number of rounds such as 20, a time"):
         create(patience="automatic")
 
 

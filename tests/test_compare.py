@@ -411,12 +411,14 @@ def test_the_study_s_own_settings_may_be_best() -> None:
 def test_too_few_seeds_are_said_to_be() -> None:
     found = answer([0.5, 0.6], [0.1, 0.2], [0.7, 0.8])
     assert found.answer.endswith("With 2 seeds nothing can be told from chance; that takes 7.")
-    assert answer([0.5], [0.1]).table.splitlines()[0] == "Regret after 1 round, mean"
+    assert answer([0.5], [0.1]).table.splitlines()[0] == (
+        "Regret after 1 round, mean; sorted and compared by simple regret"
+    )
 
 
 def test_the_table_is_aligned_and_marks_the_study_s_own() -> None:
     lines = answer((SPREAD + 0.3).tolist(), SPREAD.tolist(), (SPREAD + 10).tolist()).table.splitlines()
-    assert " ".join(lines[2].split()) == "algorithm silence patience simple regret cumulative than the study's p"
+    assert " ".join(lines[2].split()) == "algorithm silence patience simple ↓ cumulative than the study's p"
     assert lines[3].split()[:3] == ["default", "floor", "4"]
     assert lines[4].split()[:3] == ["default", "*", "unknown"]
     assert lines[-1] == "* what the study uses"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import math
 import time
 from datetime import timedelta
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import belated
-from belated import Choice, Integer, InvalidInput, Points, Real, Study, simulate, waits
+from belated import Choice, Integer, InvalidInput, Points, Real, SilenceWarning, Study, simulate, waits
 from belated.learner.delays import ByInput, Exponential, Geometric, LogNormal, Poisson, Sometimes
 from belated.waits import DelayReport
 
@@ -34,6 +35,12 @@ def played(study: Study, delay: Any, rounds: int = 150, **said: Any) -> DelayRep
     for _ in simulate(study, f, delay=delay, rounds=rounds, seed=1, **{"choose": anywhere, **said}):
         pass
     return study.delays()
+
+
+def slow_at_large_x(study: Study, **said: Any) -> DelayReport:
+    return played(
+        study, ByInput(lambda p: Geometric(0.3 / (1 + 5 * p["x"]))), f=lambda p: math.sin(40 * p["x"]), **said
+    )
 
 
 def found(report: DelayReport) -> list[str]:
@@ -212,6 +219,46 @@ def test_expected_wants_one_of_both() -> None:
         create().delays(by="hours")  # type: ignore[arg-type]
 
 
+# As plain values
+
+
+def plain(report: DelayReport) -> dict[str, Any]:
+    values = json.loads(json.dumps(report.plain(), allow_nan=False))
+    assert values == report.plain()
+    return dict(values)
+
+
+@pytest.mark.parametrize("by", ["rounds", "clock"])
+@pytest.mark.parametrize("patience", [None, 20, "2h", "auto", "auto-clock"])
+def test_plain_values_are_the_reports(by: Any, patience: Any) -> None:
+    study = create(patience=patience)
+    played(study, Sometimes(Exponential(3000), 0.7), rounds=40, every="10m")
+    study.add({"x": 0.5, "kind": "a"}, 0.2)
+    study.fail(study.ask(), "lost")
+    report = study.delays(by)
+    values = plain(report)
+    for name in ("scale", "heard", "pending", "expired", "failed", "added", "never", "settled", "still_to_come"):
+        assert values[name] == getattr(report, name)
+    assert [(row["share"], row["within"]) for row in values["quantiles"]] == [
+        (q, report.quantile(q)) for q in (0.25, 0.5, 0.75, 0.9, 0.95)
+    ]
+    assert values["quantiles"][-1]["within"] is None
+    assert values["expected"] == {"10 rounds": report.expected(rounds=10), "1h": report.expected("1h")}
+    assert [finding["words"] for finding in values["depends"]] == [finding.words for finding in report.depends]
+    assert len(values["depends"]) == 2
+    same_scale = patience in ((20,) if by == "rounds" else ("2h",))
+    if same_scale:
+        assert values["in_time"] == report.rho()._asdict()
+    elif patience is None or study.settings.patience.by_clock != (by == "clock"):
+        assert values["in_time"] is None
+
+
+def test_plain_values_of_nothing() -> None:
+    values = plain(create().delays())
+    assert {row["within"] for row in values["quantiles"]} == {None}
+    assert (values["in_time"], values["depends"], values["warning"]) == (None, [], "")
+
+
 # What delays depend on
 
 
@@ -227,7 +274,8 @@ def test_no_dependence() -> None:
 def test_slow_where_x_is_large() -> None:
     """The words name it, the model follows it, and the floor is warned of."""
     study = create(silence="floor", floor=-1, patience=20)
-    report = played(study, ByInput(lambda p: Geometric(0.3 / (1 + 5 * p["x"]))), f=lambda p: math.sin(40 * p["x"]))
+    with pytest.warns(SilenceWarning):
+        report = slow_at_large_x(study)
     assert found(report) == ["query"]
     assert "Delays seem to depend on the query (p = 0.001): slower where x is large." in str(report)
     assert report.warning.startswith('With silence="floor" slow queries count as bad ones.')
@@ -240,10 +288,39 @@ def test_slow_where_x_is_large() -> None:
     assert 0 < report.expected(rounds=5) < report.expected(rounds=50) <= report.pending
 
 
-def test_other_silences_are_not_warned_of() -> None:
-    report = played(create(patience=20), ByInput(lambda p: Geometric(0.3 / (1 + 5 * p["x"]))))
+def test_other_silences_are_not_warned_of_nor_tested_before_one_looks() -> None:
+    report = slow_at_large_x(create(patience=20))
+    assert "_verdicts" not in vars(report)
     assert "query" in found(report)
     assert report.warning == ""
+
+
+def test_the_warning_points_at_the_call() -> None:
+    study = create(silence="floor", floor=-1, patience=20)
+    with pytest.warns(SilenceWarning):
+        report = slow_at_large_x(study)
+    with pytest.warns(SilenceWarning) as caught:
+        study.delays()
+    here = test_the_warning_points_at_the_call.__code__
+    (warned,) = caught
+    assert str(warned.message) == report.warning
+    assert (warned.filename, warned.lineno) == (here.co_filename, here.co_firstlineno + 5)
+
+
+def test_neither_advice_nor_an_ask_that_follows_it_warns() -> None:
+    """Warnings are errors here: a study that thinks about its patience says nothing."""
+    study = create(silence="floor", floor=-1, patience="auto")
+    with pytest.warns(SilenceWarning) as caught:
+        report = slow_at_large_x(study, choose=None)
+    assert len(caught) == 1  # of the report, not of its 150 asks
+    assert math.isfinite(study.settings.patience.m)
+    advice = study.advise()
+    assert advice.warning == advice.plain()["warning"] == report.warning
+    assert str(advice).endswith(f"\n! {report.warning}")
+    even = create(silence="floor", floor=-1, patience=20)
+    played(even, Poisson(6))
+    assert even.advise().warning == ""
+    assert "!" not in str(even.advise())
 
 
 def test_a_slow_option() -> None:
@@ -356,7 +433,8 @@ def test_a_report_takes_no_more_than_about_a_second() -> None:
     for by in ("rounds", "clock"):
         for _ in range(2):
             start = time.perf_counter()
-            text = str(study.delays(by=by))  # type: ignore[arg-type]
+            with pytest.warns(SilenceWarning):
+                text = str(study.delays(by=by))  # type: ignore[arg-type]
             best = min(best, time.perf_counter() - start)
         assert "slower where x0 is large" in text
     assert best < 5

@@ -110,6 +110,14 @@ def test_a_patience_reads_back_as_it_is_written(seconds: float) -> None:
     assert Patience.of(str(patience)) == patience
 
 
+def test_none_is_written_as_it_is_shown() -> None:
+    assert Patience.of("none") == Patience.of(None) == Patience()
+    assert str(Patience.of("none")) == "none"
+
+
+ALLOWED = 'patience must be a number of rounds such as 20, a time such as "2h" or "14d", "auto", "auto-clock" or "none"'
+
+
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
@@ -119,9 +127,11 @@ def test_a_patience_reads_back_as_it_is_written(seconds: float) -> None:
         (math.nan, "patience must be a finite number (got nan)"),
         (math.inf, "patience must be a finite number (got inf)"),
         (10**400, "patience must be a finite number (got an integer of about 401 digits)"),
-        (True, 'patience must be rounds, a timedelta, a string such as "14d", or None (got True)'),
-        ([20], 'patience must be rounds, a timedelta, a string such as "14d", or None (got [20])'),
-        ("20", f"patience {WRITTEN} (got '20')"),
+        (True, f"{ALLOWED} (got True)"),
+        ([20], f"{ALLOWED} (got [20])"),
+        ("20", f"{ALLOWED} (got '20')"),
+        ("soon", f"{ALLOWED} (got 'soon')"),
+        ("None", f"{ALLOWED} (got 'None')"),
         ("0d", "patience must be more than 0 and finite (got '0d')"),
         (timedelta(0), "patience must be more than 0 and finite (got datetime.timedelta(0))"),
     ],

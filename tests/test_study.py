@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import belated
-from belated import AlreadyEnded, AlreadyTold, Choice, Integer, InvalidInput, KeyTaken, Real, Study
+from belated import AlreadyEnded, AlreadyTold, Choice, Integer, InvalidInput, KeyTaken, Real, Study, Worst
 from belated.events import Refused
 from belated.learner.silence import Floor
 
@@ -251,6 +251,50 @@ def test_the_trial_says_when_an_outcome_stands_in_for_the_floor(algorithm: Any) 
         study.ask()
         note = study.ask().note
         assert ("floor" in note and "0.375" in note) == noted, note
+
+
+@pytest.mark.parametrize(("goal", "worst"), [("maximize", 0.375), ("minimize", 0.75)])
+def test_the_worst_heard_stands_in_for_a_floor_that_nobody_stated(goal: Any, worst: float) -> None:
+    study = create(silence="floor", goal=goal, patience=9, initial=0)
+    assert study.floor == Worst(value=None, stated=False, used=True)
+    assert str(study.floor) == "no floor stated: the prior mean stands in"
+    assert (study.ask().note, study.ask().note) == ("", str(study.floor))  # nothing was silent at first
+    for x, y in ((0.2, 0.375), (0.5, 0.5), (0.7, 0.75)):
+        study.add({"x": x}, y)
+    assert study.floor == Worst(value=worst, stated=False, used=True)
+    assert study.ask().note == str(study.floor) == f"no floor stated: the worst outcome heard, {worst}, stands in"
+    study.amend(floor=-2.0 if goal == "maximize" else 2.0, reason="known now")
+    assert study.floor == Worst(value=study.settings.outcome.floor, stated=True, used=True)
+    assert str(study.floor) == f"floor {study.settings.outcome.floor:g}"
+    assert study.ask().note == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "used"),
+    [
+        ({"silence": "floor"}, True),
+        ({"silence": "waiting"}, True),
+        ({"silence": "fading"}, True),
+        ({"silence": "unknown"}, False),
+        ({"silence": "ignored"}, True),  # by the upper bound, one move of four
+        ({"algorithm": "GP-BUCB"}, True),  # by its scale
+    ],
+)
+def test_whether_anything_looks_at_the_floor(said: dict[str, Any], used: bool) -> None:
+    study = create(**said)
+    study.ask()
+    assert study.floor.used == used
+    study.fail(1, "infeasible")
+    assert study.floor.used
+
+
+def test_a_late_outcome_that_is_not_used_stands_in_for_nothing() -> None:
+    for late, worst in (("ignore", 0.5), ("use", 0.25)):
+        study = create(silence="floor", patience=1, late=late)
+        study.ask(n=3)
+        study.tell(1, 0.25)  # late
+        study.tell(3, 0.5)
+        assert study.floor.value == worst
 
 
 class Broken(Floor):

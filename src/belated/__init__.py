@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from belated.answers import Belief, Replay
+from belated.answers import Belief, Replay, Worst
 from belated.errors import (
     AlreadyEnded,
     AlreadyTold,
@@ -15,6 +15,7 @@ from belated.errors import (
     NothingHeard,
     NotPositiveDefinite,
     Outside,
+    SilenceWarning,
     Unavailable,
     UnknownTrial,
 )
@@ -50,10 +51,12 @@ __all__ = [
     "Real",
     "Receipt",
     "Replay",
+    "SilenceWarning",
     "Study",
     "Trial",
     "Unavailable",
     "UnknownTrial",
+    "Worst",
     "algorithms",
     "compare",
     "confidence",

@@ -80,6 +80,7 @@ class Advice:
     scale: Scale
     current: Patience
     heard: int
+    warning: str = ""  # what is wrong with the study's silence, as `study.delays()` has it
 
     @property
     def patience(self) -> Patience | None:
@@ -96,13 +97,15 @@ class Advice:
             "heard": self.heard,
             "reason": self.reason,
             "meaning": self.meaning,
+            "warning": self.warning,
             "rows": [row.plain() for row in self.rows],
         }
 
     def __str__(self) -> str:
         if not self.rows or self.heard < ENOUGH:
             return self.reason
-        return f"{self._table()}\n\n{self.reason}\n{self.meaning}\n{LEGEND}"
+        flag = f"\n! {self.warning}" if self.warning else ""
+        return f"{self._table()}\n\n{self.reason}\n{self.meaning}\n{LEGEND}{flag}"
 
     def _table(self) -> str:
         lines = [("m", "arrive by then", "kept open", "interval", "cost", "")]
@@ -182,7 +185,7 @@ class Outlook:
         return waits.arrivals
 
     def advice(self) -> Advice:
-        """What each m would cost, and the best."""
+        """What each m would cost, and the best. An ask follows it, and has no time for the tests of a warning."""
         own, longest, times = self.settings.patience, self.arrivals.longest, self.arrivals.survival.times
         now = own.m if own.by_clock == self.by_clock and math.isfinite(own.m) else None
         looked_at = {self._readable(float(times[i])) for i in spread(len(times), MOST)}

@@ -19,6 +19,22 @@ class Belief(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Worst:
+    """The value that counts as the worst: the floor, or what stands in for one that nobody stated."""
+
+    value: float | None  # None: nothing was heard to stand in, and the prior mean does
+    stated: bool
+    used: bool  # whether silence, the algorithm or an infeasible query makes use of it
+
+    def __str__(self) -> str:
+        """In words, those of a trial's note where it is not stated."""
+        if self.stated:
+            return f"floor {self.value:g}"
+        heard = "the prior mean" if self.value is None else f"the worst outcome heard, {self.value:g},"
+        return f"no floor stated: {heard} stands in"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Replay:
     """A choice computed again from what it knew."""
 

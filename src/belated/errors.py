@@ -1,4 +1,6 @@
-"""Every error belated raises: one root, one class per cause; the docstring is the message when none is given."""
+"""Every error belated raises: one root, one class per cause; the docstring is the message when none is given.
+
+Last, what it warns of."""
 
 
 class BelatedError(Exception):
@@ -82,3 +84,7 @@ class Infeasible(BelatedError):
 
 class NoWorkers(BelatedError, RuntimeError):
     """There is nobody left to evaluate f; trials that were out stay pending and are evaluated first by the next run."""
+
+
+class SilenceWarning(UserWarning):
+    """What silence means to a study does not seem to fit the delays that it has seen."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from belated.answers import Worst
 from belated.errors import InvalidInput
 from belated.events import Adjusted, Amended, Asked, Ended, Event
 from belated.learner.decide import decide, shortfall
@@ -21,7 +22,7 @@ from belated.learner.domain import Finite
 from belated.learner.kernels import Array, Mask
 from belated.learner.problem import Cache, Chosen, Fitted, Problem, Situation
 from belated.learner.queries import SAME
-from belated.learner.silence import History
+from belated.learner.silence import History, Unknown
 from belated.plain import shown
 from belated.settings import Settings
 from belated.trials import State
@@ -120,6 +121,16 @@ class Fold:
         """What is known now, and stays so."""
         return Known(self.problem, self.state.history(now), self.state.next_number, list(self.fits))
 
+    def worst(self, now: float) -> Worst:
+        """The floor, or what stands in for it, and whether anything looks at it."""
+        h, problem = self.state.history(now), self.problem
+        used = problem.silence.uses_floor or problem.algorithm.scaling.uses_floor or bool(np.any(h.infeasible))
+        return Worst(
+            value=problem.bounds.stand_in(h.y[h.seen]),
+            stated=problem.bounds.floor is not None,
+            used=used or _halfway(problem),
+        )
+
     def gap(self, asked: Asked, choice: Chosen) -> float:
         """How much worse a recorded query is than this choice, as a share of the acquisition's range."""
         history = self.state.history(asked.considered_at)
@@ -157,3 +168,10 @@ class Fold:
     def _waiting_for(self, h: History) -> Mask:
         """The queries that are pending, and those that expired without information."""
         return h.pending | (~h.known & ~h.gone) if self.settings.silence.forgets else h.pending
+
+
+def _halfway(problem: Problem) -> bool:
+    """Whether some moves fill the pending from the floor half the way to the belief; unknown ones are there already."""
+    algorithm = problem.algorithm
+    moves = (algorithm.move(turn, problem.cumulative) for turn in range(len(algorithm.moves)))
+    return any(move.share is not None for move in moves) and not isinstance(problem.silence, Unknown)

@@ -12,6 +12,8 @@ from belated.plain import is_number, number, shown, unwrapped
 
 SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "w": 604800.0}
 AUTO = {"auto": False, "auto-clock": True}  # -> by the clock
+NEVER = "none"
+ALLOWED = 'a number of rounds such as 20, a time such as "2h" or "14d", "auto", "auto-clock" or "none"'
 WRITTEN = re.compile(r"\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(ms|[smhdw])\s*", re.ASCII)
 
 
@@ -55,19 +57,20 @@ class Patience:
 
     @classmethod
     def of(cls, value: int | float | str | timedelta | Patience | None) -> Patience:
-        """None never expires; a number counts rounds; "14d", "90s" or a timedelta is measured by the clock; "auto" is
-        chosen in rounds, "auto-clock" by the clock."""
-        if value is None:
+        """None, or "none", never expires; a number counts rounds; "14d", "90s" or a timedelta is measured by the clock;
+        "auto" is chosen in rounds, "auto-clock" by the clock."""
+        if value is None or (isinstance(value, str) and value == NEVER):
             return cls()
         if isinstance(value, Patience):
             return value
         if isinstance(value, str) and value in AUTO:
             return cls(by_clock=AUTO[value], auto=True)
+        if isinstance(value, str) and WRITTEN.fullmatch(value) is None:
+            raise InvalidInput(f"patience must be {ALLOWED} (got {shown(value)})")
         if isinstance(value, str | timedelta):
             return cls(duration(value, "patience"), by_clock=True)
         if not is_number(unwrapped(value)):
-            kinds = 'rounds, a timedelta, a string such as "14d", or None'
-            raise InvalidInput(f"patience must be {kinds} (got {shown(value)})")
+            raise InvalidInput(f"patience must be {ALLOWED} (got {shown(value)})")
         return cls(number(value, "patience"))
 
     def __str__(self) -> str:
@@ -76,7 +79,7 @@ class Patience:
             word = next(word for word, by_clock in AUTO.items() if by_clock == self.by_clock)
             return word if math.isinf(self.m) else f"{word}, now {Patience(self.m, self.by_clock)}"
         if math.isinf(self.m):
-            return "none"
+            return NEVER
         if not self.by_clock:
             return f"{int(self.m)} round{'' if self.m == 1 else 's'}"
         texts = [f"{self.m / size:.0f}{unit}" for unit, size in SECONDS.items() if unit != "w"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import numpy as np
 
-from belated.answers import Belief, Replay
+from belated.answers import Belief, Replay, Worst
 from belated.errors import (
     AlreadyEnded,
     AlreadyTold,
@@ -28,6 +29,7 @@ from belated.errors import (
     KeyTaken,
     NothingHeard,
     NotPositiveDefinite,
+    SilenceWarning,
     Taken,
     UnknownStudy,
     UnknownTrial,
@@ -524,6 +526,22 @@ class Study:
             self._sync()
             return self._fold.closed
 
+    @property
+    def floor(self) -> Worst:
+        """The worst value to reckon with, in the user's units: the floor as it was stated or amended, or else the worst
+        outcome in use (the largest when minimizing), which stands in for it; print it.
+
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="floor", seed=0)
+        >>> _ = study.tell(study.ask(), 0.5), study.tell(study.ask(), 0.25)
+        >>> study.floor
+        Worst(value=0.25, stated=False, used=True)
+        >>> print(study.floor)
+        no floor stated: the worst outcome heard, 0.25, stands in
+        """
+        with self._lock:
+            self._sync()
+            return self._fold.worst(self._now())
+
     def queries(self) -> list[dict[str, Any]] | None:
         """Every query of the space, when they can be listed."""
         Q = self._fold.problem.Q
@@ -593,7 +611,16 @@ class Study:
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
         """What was seen of the delays so far: how long outcomes take, how many are still to come, and whether delays
-        depend on the query, the context or the outcome; print it. In rounds or by the clock; None: as patience is."""
+        depend on the query, the context or the outcome; print it. In rounds or by the clock; None: as patience is.
+
+        Warns (SilenceWarning) where silence counts as the floor and delays seem to depend on the query."""
+        seen = self._delays(by)
+        if seen.warning:
+            warnings.warn(seen.warning, SilenceWarning, stacklevel=2)
+        return seen
+
+    def _delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
+        """The same without a warning, for those who use the report and do not show it."""
         from belated.waits import report
 
         with self._lock:
@@ -609,7 +636,7 @@ class Study:
         with self._lock:
             self._sync()
             outlook = Outlook.of(self._fold, self._now(), by)
-        return outlook.advice()
+        return replace(outlook.advice(), warning=outlook.delays.warning)
 
     def replay(self, number: int) -> Replay:
         """Compute a trial's choice again, from what it knew and nothing else."""

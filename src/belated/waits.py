@@ -9,7 +9,7 @@ and "withdrawn" say nothing about the delay, and "infeasible" is an answer, but 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Literal
@@ -30,6 +30,7 @@ from belated.settings import Settings
 from belated.space import Space
 
 LEVEL = 0.05  # of all that is tested together (Holm)
+SHARES = (0.25, 0.5, 0.75, 0.9, 0.95)  # whose quantiles are shown
 STREAM = 3  # of a study's random numbers, keyed (seed, trials, stream): what the tests draw
 Scale = Literal["rounds", "clock"]
 Params = Mapping[str, Any]
@@ -124,6 +125,12 @@ class DelayReport:
         return float(model.rho(self._m(m), row[:, self._matter])[0])
 
     @property
+    def in_time(self) -> Band | None:
+        """The share that comes within the study's patience; None without one, or where it counts on another scale."""
+        own = self.settings.patience
+        return self.rho() if np.isfinite(own.m) and own.by_clock == (self.scale == "clock") else None
+
+    @property
     def never(self) -> float:
         """The share that never comes, as far as was waited; to be relied on once it is `settled`."""
         return self._waits.arrivals.never
@@ -205,6 +212,26 @@ class DelayReport:
             'With silence="floor" slow queries count as bad ones. If silence here does not mean a bad outcome, '
             'use silence="unknown", or silence="waiting" with a patience.'
         )
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        return {
+            "scale": self.scale,
+            "heard": self.heard,
+            "pending": self.pending,
+            "expired": self.expired,
+            "failed": self.failed,
+            "added": self.added,
+            "quantiles": [{"share": q, "within": self.quantile(q)} for q in SHARES],
+            "patience": str(self.settings.patience),
+            "in_time": None if self.in_time is None else self.in_time._asdict(),
+            "never": self.never,
+            "settled": self.settled,
+            "still_to_come": self.still_to_come,
+            "expected": {"10 rounds": self.expected(rounds=10), "1h": self.expected("1h")},
+            "depends": [asdict(finding) for finding in self.depends],
+            "warning": self.warning,
+        }
 
     def __str__(self) -> str:
         return " ".join(self._sentences())
@@ -307,23 +334,51 @@ class DelayReport:
 
     # In words ---------------------------------------------------------------------------------------------------------
 
-    def _sentences(self) -> Iterator[str]:
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """How many were heard and were not, a sentence each."""
         expired = f" ({self.expired} of them past patience)" if self.expired else ""
         failed = f", {self.failed} failed" if self.failed else ""
-        yield f"{self.heard} heard, {self.pending} pending{expired}{failed}."
-        if self.added:
-            yield f"{_count(self.added, 'was', 'were')} added with the outcome and count for nothing here."
+        seen = f"{self.heard} heard, {self.pending} pending{expired}{failed}."
+        if not self.added:
+            return (seen,)
+        counts = "was added with the outcome and counts", "were added with the outcome and count"
+        return seen, f"{_count(self.added, *counts)} for nothing here."
+
+    @property
+    def foretold(self) -> tuple[str, ...]:
+        """What is to be expected, a sentence each: within patience, never, and of the pending."""
+        return tuple(self._foretold())
+
+    def spelled(self, t: float) -> str:
+        """A time of this report's scale in words."""
+        if self.scale == "rounds":
+            return f"{t:g} round{'' if t == 1 else 's'}"
+        for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+            if t >= 2 * size:
+                return f"{t / size:.3g} {unit}"
+        return f"{t:.3g} seconds"
+
+    def _sentences(self) -> Iterator[str]:
+        yield from self.counted
         if self.heard:
             yield self._halves()
+        yield from self.foretold
+        yield from (f"{finding.words}." for finding in self.depends if finding.found)
+        if self.depends and not any(finding.found for finding in self.depends):
+            yield f"No sign that delays depend on the {_listed([finding.on for finding in self.depends], ' or the ')}."
+        if self.warning:
+            yield self.warning
+
+    def _foretold(self) -> Iterator[str]:
         if self.heard < ENOUGH:
             if self.heard or self.pending:
                 yield "Fewer than ten were heard: too few to foretell more."
             return
-        own = self.settings.patience
-        if np.isfinite(own.m) and own.by_clock == (self.scale == "clock"):
-            rho = self.rho()
+        if (rho := self.in_time) is not None:
+            within = f"Within patience ({self.settings.patience})"
             band = f"between {100 * rho.low:.0f} and {100 * rho.high:.0f} %"
-            yield f"Within patience ({own}) {100 * rho.estimate:.0f} % arrive (95 % confidence: {band})."
+            yield f"{within} {100 * rho.estimate:.0f} % arrive (95 % confidence: {band})."
         yield (
             f"About {100 * self.never:.0f} % never come."
             if self.settled
@@ -336,28 +391,15 @@ class DelayReport:
                 else f"{self.expected('1h'):.1f} within an hour"
             )
             yield f"Of the pending about {self.still_to_come * self.pending:.1f} are still to come, {soon}."
-        yield from (f"{finding.words}." for finding in self.depends if finding.found)
-        if self.depends and not any(finding.found for finding in self.depends):
-            yield f"No sign that delays depend on the {_listed([finding.on for finding in self.depends], ' or the ')}."
-        if self.warning:
-            yield self.warning
 
     def _halves(self) -> str:
         half, most = self.quantile(0.5), self.quantile(0.9)
         if half is None:
             return "Half of all have not come yet."
         if most == half:
-            return f"90 % arrive within {self._time(half)}."
-        within = f"Half arrive within {self._time(half)}"
-        return f"{within}." if most is None else f"{within}, 90 % within {self._time(most)}."
-
-    def _time(self, t: float) -> str:
-        if self.scale == "rounds":
-            return f"{t:g} round{'' if t == 1 else 's'}"
-        for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
-            if t >= 2 * size:
-                return f"{t / size:.3g} {unit}"
-        return f"{t:.3g} seconds"
+            return f"90 % arrive within {self.spelled(half)}."
+        within = f"Half arrive within {self.spelled(half)}"
+        return f"{within}." if most is None else f"{within}, 90 % within {self.spelled(most)}."
 
     def _say(self, on: Literal["query", "context", "outcome"], verdict: Verdict, found: bool) -> str:
         if not found:

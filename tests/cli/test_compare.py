@@ -84,7 +84,7 @@ def test_pictures_of_any_format(name: str) -> None:
         (["--workers", "0"], "--workers must be at least 1 (got 0)"),
         (["--algorithms", "best"], "algorithm must be one of GP-UCB-SDF"),
         (["--silences", ","], "silences must be a list with something in it (got [])"),
-        (["--patience", "soon"], 'patience must be a number and a unit such as "14d"'),
+        (["--patience", "soon"], 'patience must be a number of rounds such as 20, a time such as "2h"'),
         (["--patience", "3,1h"], "patience must be in rounds or by the clock"),
         (["--out", "flask.txt"], "--out must end in .png, .pdf, .svg (got flask.txt)"),
     ],

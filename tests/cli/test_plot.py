@@ -152,6 +152,39 @@ def test_no_words_cover_each_other(make, tmp_path: Path, monkeypatch: pytest.Mon
     assert found == [[]]
 
 
+def floorless() -> Study:
+    """A study that needs a floor and states none."""
+    study = Study.create(
+        name="floorless", space={"x": Real(0, 1)}, silence="floor", goal="minimize", patience=2, seed=1
+    )
+    for _ in belated.simulate(study, lambda p: p["x"], delay=belated.delays.Fixed(3), rounds=9, seed=2):
+        pass
+    return study
+
+
+@pytest.mark.parametrize(
+    ("make", "label"),
+    [(one_coordinate, "floor"), (floorless, "worst heard, as floor"), (listed, ""), (only_asked, "")],
+    ids=lambda value: getattr(value, "__name__", "label"),
+)
+def test_the_floor_or_what_stands_in_is_a_line(
+    make, label: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, lines = make(), {}
+
+    def seen(figure, out, dpi) -> None:
+        lines.update({line.get_label(): line.get_ydata()[0] for line in figure.axes[0].lines})
+        assert overlaps(figure) == []
+
+    monkeypatch.setattr(panels_module, "save", seen)
+    draw(portrait(study), tmp_path / "a.png")
+    assert [name for name in lines if "floor" in name] == ([label] if label else [])
+    if label:
+        assert lines[label] == study.floor.value
+    if make is floorless:
+        assert lines[label] == max(trial.outcome for trial in study.trials() if trial.outcome is not None)
+
+
 @pytest.mark.parametrize("ending", FORMATS)
 def test_the_same_study_gives_the_same_file(tmp_path: Path, ending: str) -> None:
     seen = portrait(mixed())

@@ -272,6 +272,68 @@ def test_show_says_what_is_pending_heard_late_expired_failed_and_below_the_floor
     assert [trial.get("age_rounds") for trial in printed["trials"]] == [None, 7, 6, 5, None, None, None, 1]
 
 
+FLOORLESS = ["--real", "x", "0", "1", "--seed", "0"]
+
+
+@pytest.mark.parametrize(("goal", "worst"), [("maximize", 0.25), ("minimize", 0.75)])
+def test_show_says_what_stands_in_for_the_floor(goal: str, worst: float) -> None:
+    invoke("new", "lab", *FLOORLESS, "--silence", "floor", "--goal", goal)
+    assert f"Study lab: {goal} (no floor stated: the prior mean stands in), silence floor" in invoke("show").stdout
+    assert said("show")["floor"] == {"value": None, "stated": False, "used": True}
+    for number, value in (("1", "0.5"), ("2", "0.25"), ("3", "0.75")):
+        invoke("ask")
+        invoke("tell", number, value)
+    sentence = f"no floor stated: the worst outcome heard, {worst}, stands in"
+    assert f"Study lab: {goal} ({sentence}), silence floor, patience none" in invoke("show").stdout
+    assert said("show")["floor"] == {"value": worst, "stated": False, "used": True}
+    invoke("amend", "--floor", "7", "--reason", "known now")
+    assert f"Study lab: {goal}, floor 7, silence floor" in invoke("show").stdout
+    assert said("show")["floor"] == {"value": 7.0, "stated": True, "used": True}
+
+
+def test_show_says_nothing_of_a_floor_that_nothing_looks_at() -> None:
+    invoke("new", "lab", *FLOORLESS, "--silence", "unknown")
+    invoke("ask")
+    invoke("tell", "1", "0.5")
+    assert invoke("show").stdout.startswith("Study lab: maximize, silence unknown, patience none\n")
+    assert said("show")["floor"] == {"value": 0.5, "stated": False, "used": False}
+
+
+def test_show_says_since_when_a_study_has_the_patience_that_it_chose() -> None:
+    invoke("new", "lab", *FLOORLESS, "--silence", "unknown", "--patience", "auto")
+    assert said("show")["patience_changes"] == []
+    assert "patience:" not in invoke("show").stdout
+    study = belated.Study.open(STORE, "lab")
+    for delay, rounds in ((9, 20), (2, 120)):
+        for _ in belated.simulate(
+            study,
+            lambda p: p["x"],
+            delay=belated.delays.Fixed(delay),
+            rounds=rounds,
+            noise=0.1,
+            seed=0,
+            choose=lambda study: {"x": study.rounds % 9 / 9},
+        ):
+            pass
+    before, now = said("show")["patience_changes"]
+    assert (before["m"], before["patience"], before["reason"][:19]) == (9.0, "9 rounds", "Advised: 9 rounds. ")
+    assert now["patience"] == "2 rounds"
+    line = f"patience: 2 rounds since trial {now['trial']} (before: 9 rounds since {before['trial']})"
+    assert invoke("show").stdout.splitlines()[2] == line
+    invoke("export", "lab", "--out", "trials.jsonl")
+    invoke("new", "copy", *FLOORLESS, "--silence", "unknown", "--patience", "auto")
+    invoke("import", "copy", "trials.jsonl")
+    assert said("show", "copy")["patience_changes"] == []
+    assert len(said("show", "copy")["trials"]) == study.rounds
+    assert "each patience that it chose for itself" in " ".join(invoke("export", "--help").stdout.split())
+
+
+def test_a_patience_of_none_outweighs_the_file() -> None:
+    Path("space.toml").write_text('silence = "unknown"\npatience = 5\n[space]\nx = { real = [0, 1] }\n')
+    invoke("new", "lab", "--space", "space.toml", "--patience", "none")
+    assert str(belated.Study.open(STORE, "lab").settings.patience) == "none"
+
+
 def test_show_finds_what_a_vanished_worker_left() -> None:
     invoke("new", "lab", *NEW)
     old = datetime.fromtimestamp(time.time()) - timedelta(days=3, hours=2)

@@ -1,11 +1,13 @@
 """The shell: `belated COMMAND`.
 
 A command's module is imported when the command is used, so that `belated --help` stays fast; rich and matplotlib are
-imported by the functions that need them. Bad input ends with one sentence on stderr and exit code 2.
+imported by the functions that need them. Bad input ends with one sentence on stderr and exit code 2. What Python warns
+of, a command says in words.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -15,7 +17,7 @@ from typing import Any
 import click
 
 import belated
-from belated.errors import BelatedError
+from belated.errors import BelatedError, SilenceWarning
 
 # name -> (module that holds a click command of that name, what `belated --help` says of it)
 COMMANDS = {
@@ -27,6 +29,7 @@ COMMANDS = {
     "amend": ("belated.cli.tell", "Put right an outcome, or the study's floor or limits."),
     "show": ("belated.cli.show", "Show what is pending, heard, late, expired and failed."),
     "best": ("belated.cli.show", "Show the trial with the best outcome so far."),
+    "delays": ("belated.cli.delays", "Say how long outcomes take, how many still come, and what that depends on."),
     "advise": ("belated.cli.advise", "Say how long to wait for an outcome, what that costs, and why."),
     "compare": ("belated.cli.compare", "Which settings would have served a study best, in its own world."),
     "plot": ("belated.cli.plot", "Draw outcomes over time, the delays, and the belief: a picture."),
@@ -83,7 +86,7 @@ class Commands(click.Group):
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with refusing():
+        with refusing(), warnings.catch_warnings(action="ignore", category=SilenceWarning):
             return super().invoke(ctx)
 
 

@@ -14,9 +14,11 @@ from typing import Any, TypeVar
 import click
 
 from belated import Study, studies
+from belated.cli.cells import NUMBER
 from belated.errors import AlreadyTold, BelatedError, InvalidInput, UnknownStudy
 from belated.ledger.masked import masked
 from belated.plain import listed, shown
+from belated.study import NAME
 
 STORE = "sqlite:///belated.db"
 NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)", re.ASCII | re.IGNORECASE)
@@ -70,9 +72,26 @@ def taken(words: Sequence[str], count: int, usage: str) -> tuple[str | None, Seq
     raise misused(words, usage)
 
 
+def of_trial(words: Sequence[str], command: str, last: str, such_as: str, usage: str) -> tuple[str | None, str, str]:
+    """The study's name, if it is said, a trial's number and the argument after it; where one is missing, which one."""
+    named = len(words) > 0 and NAME.fullmatch(words[0]) is not None and NUMBER.fullmatch(words[0]) is None
+    rest = words[1:] if named else words
+    if len(rest) == 1:
+        counts = rest[0].isascii() and rest[0].isdigit()
+        typed = " ".join([command, *words[:named], rest[0] if counts else "1", such_as])
+        what = last if counts else "NUMBER"
+        raise InvalidInput(f"{what} is missing; for example: belated {typed} (got {_said(words)})")
+    name, (which, value) = taken(words, 2, usage)
+    return name, which, value
+
+
 def misused(words: Sequence[str], usage: str) -> InvalidInput:
+    return InvalidInput(f"the arguments must be {usage} (got {_said(words)})")
+
+
+def _said(words: Sequence[str]) -> str:
     said = " ".join(" ".join(words).split()) or "nothing"
-    return InvalidInput(f"the arguments must be {usage} (got {said if len(said) <= 80 else said[:77] + '...'})")
+    return said if len(said) <= 80 else said[:77] + "..."
 
 
 def name_of(url: str, name: str | None) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 
 from belated import Study
 from belated.errors import AlreadyEnded, AlreadyTold, InvalidInput
-from belated.events import FAILURES, NAMES, Amended, Asked, Event, Failed, Refused, Told, plain_of
+from belated.events import FAILURES, NAMES, Adjusted, Amended, Asked, Event, Failed, Refused, Told, plain_of
+from belated.patience import Patience
 from belated.plain import number, shown, whole
 
 Happened = Told | Refused | Failed | Amended
@@ -52,6 +53,29 @@ def happened(events: Iterable[Event]) -> dict[int, list[Step]]:
             keyless = replace(event, key=None) if isinstance(event, Told) else event
             steps.setdefault(event.number, []).append(Step(replace(keyless, number=0), asked + 1))
     return steps
+
+
+@dataclass(frozen=True)
+class Change:
+    """A patience that the study chose for itself, in force after the choice of this trial."""
+
+    trial: int
+    patience: Patience
+    reason: str
+
+    def plain(self) -> dict[str, Any]:
+        return {"trial": self.trial, "m": self.patience.m, "patience": str(self.patience), "reason": self.reason}
+
+
+def changes(events: Iterable[Event]) -> list[Change]:
+    """Every patience that the study chose for itself, in order."""
+    made: list[Change] = []
+    asked = 0
+    for event in events:
+        asked += isinstance(event, Asked)
+        if isinstance(event, Adjusted):
+            made.append(Change(asked + 1, Patience(event.m, event.by_clock), event.reason))
+    return made
 
 
 def step_of(given: object) -> Step:

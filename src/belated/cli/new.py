@@ -28,8 +28,8 @@ from belated.learner.silence import SILENCES
 @click.option("--silence", metavar="WORD", help=f"What an unheard outcome means: {', '.join(SILENCES)}.")
 @click.option(
     "--patience",
-    help="Rounds (20) or a time (14d, 90s): after it an outcome is late; auto or auto-clock: as belated advise says.  "
-    "[default: never]",
+    help="Rounds (20) or a time (14d, 90s): after it an outcome is late; auto or auto-clock: as belated advise says; "
+    "none: never.  [default: none]",
 )
 @click.option("--late", metavar="WORD", help="use late outcomes in the model, or ignore them.")
 @click.option("--algorithm", metavar="NAME", help=f"default, {', '.join(PAPER)}.")

@@ -201,8 +201,10 @@ def over_time(page: Page, portrait: Portrait, lanes: Sequence[tuple[str, Array]]
             if np.any(mask):
                 axes.hlines(y[mask], asked[mask], told[mask], color=colour, **TAIL)
                 axes.plot(told[mask], y[mask], **marks, label=word, zorder=4)
-        if outcome.floor is not None:
-            axes.axhline(outcome.floor, **FLOOR, label="floor")
+        floor = portrait.floor
+        if floor.value is not None and (floor.stated or floor.used):
+            label = "floor" if floor.stated else "worst heard, as floor"
+            axes.axhline(floor.value, **FLOOR, label=label)
         axes.legend(
             loc="lower right", bbox_to_anchor=(1.005, 1.01), ncols=4, columnspacing=1.2, borderaxespad=0.3, **KEY
         )

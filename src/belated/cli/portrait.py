@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from belated import Study
+from belated import Study, Worst
 from belated.errors import NothingHeard
 from belated.learner.delays import Survival, kaplan_meier
 from belated.learner.kernels import Array, Kernel
@@ -69,6 +69,7 @@ class Portrait:
     told: Array  # likewise; NaN while unheard                            (n,)
     survival: Survival
     waiting: Array  # waits so far of what was not heard                   (k,)
+    floor: Worst
     recommended: Params | None
     context: Params | None
     slices: Sequence[Slice]
@@ -116,6 +117,7 @@ def portrait(study: Study, context: Params | None = None) -> Portrait:
         told=told,
         survival=kaplan_meier(waited, arrived),
         waiting=waited[~arrived],
+        floor=study.floor,
         recommended=recommended,
         context=context,
         slices=slices[:COORDINATES],

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from belated import Study, Trial, studies
+from belated import Study, Trial, Worst, studies
 from belated.cli.cells import context_of
 from belated.cli.found import as_json, name_of, opened, say, taken, verb
+from belated.cli.happened import Change, changes
 from belated.cli.looks import counted, described, lasted, plain_trial, short, table
 from belated.errors import InvalidInput, NothingHeard
 from belated.patience import duration
@@ -29,6 +31,7 @@ STATUSES: tuple[Status, ...] = ("pending", "heard", "late", "expired", "failed")
 def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_than: str | None) -> None:
     """Show a study: what is pending and for how long, heard, late, expired or failed, and what is below the floor.
 
+    Also what stands in for a floor that nobody stated, and each patience that the study chose for itself.
     Where there are several studies and none is named, they are listed.
 
     \b
@@ -49,8 +52,19 @@ def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_t
         for trial in everything
         if (not pending or trial.status in ("pending", "expired")) and now - trial.asked_at >= oldest
     ]
-    seen = {**overview(study, everything), "trials": [with_age(trial, now, len(everything)) for trial in trials]}
-    say(seen, in_json, lambda: "\n".join([headline(study, seen), *lines(study, trials, now, len(everything))]))
+    chosen = changes(study._ledger.read()) if study.settings.patience.auto else []
+    seen = {
+        **overview(study, everything),
+        "patience_changes": [change.plain() for change in chosen],
+        "trials": [with_age(trial, now, len(everything)) for trial in trials],
+    }
+    say(
+        seen,
+        in_json,
+        lambda: "\n".join(
+            [headline(study, seen), *chosen_words(chosen), *lines(study, trials, now, len(everything))],
+        ),
+    )
 
 
 def overview(study: Study, trials: list[Trial] | None = None) -> dict[str, Any]:
@@ -64,6 +78,7 @@ def overview(study: Study, trials: list[Trial] | None = None) -> dict[str, Any]:
     return {
         "study": study.name,
         "goal": study.settings.outcome.goal,
+        "floor": asdict(study.floor),
         "silence": study.settings.silence.spec()["silence"],
         "patience": str(study.settings.patience),
         "algorithm": study.settings.algorithm.name,
@@ -87,18 +102,32 @@ def with_age(trial: Trial, now: float, last: int) -> dict[str, Any]:
 
 def headline(study: Study, seen: dict[str, Any]) -> str:
     counts = [f"{count} {status}" for status, count in seen["counts"].items() if count]
-    outcome = study.settings.outcome
-    floor = "" if outcome.floor is None else f", floor {short(outcome.floor)}"
     patience = study.settings.patience
     yet = " (none in force yet)" if patience.auto and math.isinf(patience.m) else ""
     counting = ", every query counts" if study.settings.objective == "cumulative" else ""
     return (
-        f"Study {study.name}: {seen['goal']}{floor}, silence {seen['silence']}, "
+        f"Study {study.name}: {seen['goal']}{floor_words(Worst(**seen['floor']))}, silence {seen['silence']}, "
         f"patience {seen['patience']}{yet}{counting}\n"
         f"{', '.join(counts) or 'No trials yet'}"
         + (f"; best is trial {seen['best']}" if seen["best"] else "")
         + ("; closed" if seen["closed"] else "")
     )
+
+
+def floor_words(floor: Worst) -> str:
+    """The floor, or what stands in for one where it is needed."""
+    if floor.stated:
+        return f", {floor}"
+    return f" ({floor})" if floor.used else ""
+
+
+def chosen_words(chosen: Sequence[Change]) -> list[str]:
+    """The patience in force since when, and those before it, in one line."""
+    if not chosen:
+        return []
+    *before, last = chosen
+    since = ", ".join(f"{change.patience} since {change.trial}" for change in reversed(before))
+    return [f"patience: {last.patience} since trial {last.trial}" + (f" (before: {since})" if before else "")]
 
 
 def lines(study: Study, trials: list[Trial], now: float, last: int) -> list[str]:

@@ -10,7 +10,7 @@ import click
 from belated import Receipt, Study
 from belated.cli.bulk import Outcomes, tell_all
 from belated.cli.cells import decimal, moment
-from belated.cli.found import Signed, as_json, name_of, number_of, opened, remedied, say, taken, verb
+from belated.cli.found import Signed, as_json, name_of, number_of, of_trial, opened, remedied, say, taken, verb
 from belated.cli.looks import counted, lasted, plain_trial, short
 from belated.errors import AlreadyTold, InvalidInput
 from belated.events import FAILURES
@@ -52,7 +52,7 @@ def tell(
         told = tell_all(url, name_of(url, name), file)
         say(asdict(told), in_json, lambda: told_words(told))
         return
-    name, (which, value) = taken(words, 2, "[NAME] NUMBER VALUE")
+    name, which, value = of_trial(words, "tell", "VALUE", "0.82", "[NAME] NUMBER VALUE")
     study = opened(url, name)
     number, y = number_of(which), decimal(value)
     when = None if at is None else moment(at, "--at")
@@ -102,7 +102,7 @@ def fail(words: tuple[str, ...], url: str, in_json: bool) -> None:
     Example:
       $ belated fail catalyst 5 lost
     """
-    name, (which, kind) = taken(words, 2, f"[NAME] NUMBER {'|'.join(FAILURES)}")
+    name, which, kind = of_trial(words, "fail", "KIND", "lost", f"[NAME] NUMBER {'|'.join(FAILURES)}")
     number = number_of(which)
     chosen = next((word for word in FAILURES if word == kind), None)
     if chosen is None:
@@ -147,7 +147,8 @@ def amend(
         worst = "none" if outcome.floor is None else short(outcome.floor)
         say(plain, in_json, lambda: f"Study {study.name}: floor {worst}, limits {between}")
         return
-    name, (which, value) = taken(words, 2, "[NAME] NUMBER VALUE, or [NAME] with --floor or --limits")
+    usage = "[NAME] NUMBER VALUE, or [NAME] with --floor or --limits"
+    name, which, value = of_trial(words, "amend", "VALUE", '0.28 --reason "..."', usage)
     study = opened(url, name)
     sigma = None if noise is None else decimal(noise, "noise")
     trial = study.amend(number_of(which), decimal(value), reason=reason, noise=sigma)

@@ -33,8 +33,9 @@ def export(words: tuple[str, ...], url: str, kind: str | None, out: Path | None)
     JSON lines carry all that happened to a trial: its outcome, and what was told, refused, failed and amended on the
     way, with times and reasons. A CSV is a sheet for people: the outcome in effect, or how the trial failed.
 
-    Not carried: what belongs to the study (its settings, an amended floor or limits, whether it is closed: see belated
-    new) and to its choices (notes, hyperparameters, keys). Imported trials are given by hand.
+    Not carried: what belongs to the study (its settings, an amended floor or limits, each patience that it chose for
+    itself, whether it is closed: see belated new) and to its choices (notes, hyperparameters, keys). Imported trials
+    are given by hand.
 
     \b
     Examples:

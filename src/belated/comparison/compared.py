@@ -141,7 +141,9 @@ class Compared:
     def table(self) -> str:
         """A line per candidate, the best first."""
         after = f"after {_counted(self.rounds, 'round')}, mean{'' if self.seeds == 1 else ' ± standard error'}"
-        titles = ["algorithm", "silence", "patience", "simple regret", "cumulative", "than the study's", "p"]
+        counts = {self.measure: " ↓"}  # what the lines are sorted by
+        regrets = [f"{measure}{counts.get(measure, '')}" for measure in ("simple", "cumulative")]
+        titles = ["algorithm", "silence", "patience", *regrets, "than the study's", "p"]
         simple, cumulative = (_cells([row.ends(measure) for row in self.rows]) for measure in ("simple", "cumulative"))
         other = _cells([row.difference for row in self.rows], signed=True)
         lines = [
@@ -156,7 +158,14 @@ class Compared:
             ]
             for i, row in enumerate(self.rows)
         ]
-        return "\n".join([f"Regret {after}", "", *_aligned([titles, *lines], words=3), "* what the study uses"])
+        return "\n".join(
+            [
+                f"Regret {after}; sorted and compared by {self.measure} regret",
+                "",
+                *_aligned([titles, *lines], words=3),
+                "* what the study uses",
+            ]
+        )
 
     def plain(self) -> dict[str, Any]:
         """Everything measured, as plain values; what is not a number is None."""

@@ -275,7 +275,7 @@ class Source:
 
 def source(study: Study, scale: Literal["rounds", "clock"]) -> Source:
     """The study as a source of worlds; refused while it has heard too little to be one."""
-    settings, trials, report = study.settings, study.trials(), study.delays(by=scale)
+    settings, trials, report = study.settings, study.trials(), study._delays(scale)
     told = [trial for trial in trials if trial.outcome is not None]
     if not told:
         raise NothingHeard("nothing has been heard yet: there is no belief to make a world of; tell an outcome first")

@@ -1,0 +1,119 @@
+"""`belated delays`: its layout, its JSON, and the warning in words."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import belated
+from belated.cli import main
+from belated.learner.delays import ByInput, Distribution, Geometric, Poisson
+
+STORE = "sqlite:///belated.db"
+SLOW = ByInput(lambda params: Geometric(0.3 / (1 + 5 * params["x"])))
+
+
+def invoke(*args: str, code: int = 0) -> Result:
+    ran = CliRunner().invoke(main, list(args), catch_exceptions=False)
+    assert ran.exit_code == code, ran.output
+    assert ran.stderr == "" or code
+    return ran
+
+
+def said(*args: str) -> Any:
+    return json.loads(invoke(*args, "--json").stdout, parse_constant=pytest.fail)
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BELATED_STORE", raising=False)
+
+
+def anywhere(study: belated.Study) -> dict[str, Any]:
+    return {"x": float(np.random.default_rng([17, study.rounds]).random())}
+
+
+def simulated(delay: ByInput | Distribution, rounds: int = 150, **settings: Any) -> belated.Study:
+    study = belated.Study.create(
+        STORE, "lab", **{"space": {"x": belated.Real(0, 1)}, "silence": "floor", "floor": -2, "seed": 0, **settings}
+    )
+    for _ in belated.simulate(
+        study, lambda p: math.sin(40 * p["x"]), delay=delay, rounds=rounds, seed=1, choose=anywhere
+    ):
+        pass
+    return study
+
+
+def test_before_anything_was_asked_or_heard() -> None:
+    invoke("new", "lab", "--real", "x", "0", "1", "--silence", "unknown")
+    assert invoke("delays").stdout == "0 heard, 0 pending.\n"
+    assert said("delays")["quantiles"][0] == {"share": 0.25, "within": None}
+    invoke("ask", "-n", "3")
+    assert invoke("delays", "lab").stdout == (
+        "0 heard, 3 pending.\n\nFewer than ten were heard: too few to foretell more.\n"
+    )
+    invoke("tell", "2", "0.5")
+    assert invoke("delays", "lab").stdout.splitlines()[:5] == [
+        "1 heard, 2 pending.",
+        "",
+        "share  has come within",
+        "25 %   2 rounds",
+        "50 %   2 rounds",
+    ]
+
+
+def test_the_layout_has_every_sentence_once() -> None:
+    study = simulated(Poisson(6), patience=20)
+    study.add({"x": 0.5}, 0.1)
+    report, printed = study.delays(), invoke("delays").stdout
+    lines = printed.splitlines()
+    assert lines[:2] == list(report.counted)
+    assert lines[3:9] == [
+        "share  has come within",
+        *(
+            f"{100 * q:.0f} %   {report.spelled(t)}"
+            for q in (0.25, 0.5, 0.75, 0.9, 0.95)
+            if (t := report.quantile(q)) is not None
+        ),
+    ]
+    assert lines[10:] == [*report.foretold, *(f"{finding.words}." for finding in report.depends)]
+    assert lines[10].startswith("Within patience (20 rounds) 100 % arrive (95 % confidence: between ")
+    assert lines[-2].startswith("No sign that delays depend on the query (p = ")
+    assert "!" not in printed
+    assert said("delays", "lab") == report.plain()
+    assert said("delays", "lab")["warning"] == ""
+    by_clock = said("delays", "lab", "--by", "clock")
+    assert (by_clock["scale"], by_clock["in_time"]) == ("clock", None)
+
+
+def test_what_has_not_come_yet() -> None:
+    simulated(belated.delays.Sometimes(Poisson(3), 0.6), rounds=60, silence="unknown", floor=None)
+    lines = invoke("delays").stdout.splitlines()
+    assert lines[6:8] == ["90 %   not yet", "95 %   not yet"]
+    assert any(line.startswith("About ") and line.endswith(" never come.") for line in lines)
+
+
+def test_the_warning_comes_last_in_words_and_not_as_pythons() -> None:
+    study = simulated(SLOW, patience=20)
+    with pytest.warns(belated.SilenceWarning):
+        warning = study.delays().warning
+    for verb in ("delays", "advise"):
+        assert invoke(verb).stdout.endswith(f"\n! {warning}\n")
+        assert said(verb)["warning"] == warning
+    program = [sys.executable, "-W", "always", "-c", "from belated.cli import main; main()"]
+    ran = subprocess.run([*program, "delays", "lab"], capture_output=True, text=True, check=True)
+    assert (ran.stderr, ran.stdout) == ("", invoke("delays", "lab").stdout)
+
+
+def test_no_warning_where_delays_do_not_depend_on_the_query() -> None:
+    simulated(Poisson(6), patience=20)
+    for verb in ("delays", "advise"):
+        assert "!" not in invoke(verb).stdout
+        assert said(verb)["warning"] == ""
