@@ -32,7 +32,7 @@ def anywhere(study: Study) -> dict[str, Any]:
 
 def played(study: Study, delay: Any, rounds: int = 150, **said: Any) -> DelayReport:
     f = said.pop("f", lambda p: -((p["x"] - 0.7) ** 2))
-    for _ in simulate(study, f, delay=delay, rounds=rounds, seed=1, **{"choose": anywhere, **said}):
+    for _ in simulate(study, f, delay=delay, rounds=rounds, **{"seed": 1, "choose": anywhere, **said}):
         pass
     return study.delays()
 
@@ -407,12 +407,14 @@ def test_what_the_query_explains_is_said() -> None:
     assert "better outcomes come later; that may be no more than what the query makes of it." in str(report)
 
 
-def test_an_improving_study_raises_no_alarm() -> None:
-    """With the study's own choices, which go where it is best."""
-    study = create(space={"x": Real(0, 1)})
-    report = played(study, LogNormal(20, 1.0), rounds=60, choose=None)
-    assert report.depends
-    assert found(report) == []
+def test_an_improving_study_raises_no_more_alarms_than_its_level() -> None:
+    """With the study's own choices, which go where it is best. At a level of 5 %, four or more of 20 are one in sixty."""
+    space, alarms = {"x": Real(0, 1)}, 0
+    for seed in range(20):
+        report = played(create(space=space, seed=seed), LogNormal(20, 1.0), rounds=60, choose=None, seed=seed)
+        assert report.depends
+        alarms += bool(found(report))
+    assert alarms <= 3
 
 
 def test_a_report_takes_no_more_than_about_a_second() -> None:

@@ -55,7 +55,7 @@ def draw(found: Cells, own: Container[str], candidate: str, path: Path) -> None:
     right.set_xlabel("regret in standard deviations of f, geometric mean over seeds")
     for word, shade in ((candidate, DEFAULT), ("others of belated", OURS), ("peers", PEERS)):
         right.plot([], [], "o", color=shade, label=word)
-    right.legend(loc="best", fontsize=8)
+    right.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, fontsize=9)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
     path.parent.mkdir(parents=True, exist_ok=True)

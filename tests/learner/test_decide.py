@@ -283,6 +283,27 @@ def test_the_default_fills_the_pending_halfway_one_time_in_four_where_silence_is
         assert fills == [problem.silence, explorer, problem.silence, problem.silence]
 
 
+def space_filled(problem: Problem, h: History) -> bool:
+    """Whether the query is the space-filling one of its number."""
+    where = situation(problem, len(h.X) + 1)
+    x = module.space_filling(problem, where, h, np.random.default_rng(0))
+    return bool(np.array_equal(chosen(problem, h).x, x))
+
+
+def test_the_default_goes_on_filling_the_space_while_fewer_than_three_are_heard():
+    """The prior is most uncertain in the corners: with many pending, query after query would go there."""
+    space = {f"x{i}": Real(0, 1) for i in range(3)}
+    for silence in ("unknown", "waiting", "ignored"):
+        problem = problem_of(space, "default", silence=silence, floor=0.0)
+        X = np.random.default_rng(0).random((20, 3))
+        for heard, fills in ((0, True), (2, True), (3, False)):
+            assert space_filled(problem, told(X, outcomes(20), pending=20 - heard)) == fills
+    counting = problem_of(space, "default", silence="unknown", objective="cumulative")
+    assert not space_filled(counting, told(X, outcomes(20), pending=20))  # there it would cost too much
+    paper = problem_of(space, "GP-BUCB")
+    assert not space_filled(paper, told(X, outcomes(20), pending=20))
+
+
 # What may be asked
 
 
@@ -512,7 +533,7 @@ def test_a_noise_is_in_the_users_units():
         ("default", "floor", 0.0, 6, ""),
         ("default", "floor", None, 6, "no floor stated: the worst outcome heard, 0.25, stands in"),
         ("default", "waiting", None, 6, "no floor stated: the worst outcome heard, 0.25, stands in"),
-        ("default", "waiting", None, 0, "no floor stated: the prior mean stands in"),
+        ("default", "waiting", None, 0, ""),  # a space-filling query: nothing is heard yet
         ("default", "ignored", None, 6, ""),  # nothing is filled, and the robust scale needs none
         ("GP-UCB", None, None, 6, "no floor stated: the worst outcome heard, 0.25, stands in"),  # its scale does
         ("GP-UCB", None, 0.0, 6, ""),

@@ -78,6 +78,7 @@ class Algorithm:
     schedule: Schedule = EVERY_TEN
     scaling: Scaling = FLOOR_TO_ONE
     free_mean: bool = False
+    blind: bool = True  # whether to choose while too little is heard to fit; else space-filling queries go on
     soft: bool = False  # fills of the pending bring noise of their own, and settled silence counts for fitting
     weak: Weak | None = None
     start: int = 0  # uncertainty-sampling queries first
@@ -145,6 +146,7 @@ DEFAULT = Algorithm(
     schedule=Schedule(5, growth=0.1, eager=True),
     scaling=Robust(),
     free_mean=True,
+    blind=False,
     soft=True,
     weak=Weak(lengthscale=(math.log(0.5), 1.5), variance=(0.0, 1.0), lam=(math.log(1e-3), 2.0)),
 )

@@ -147,7 +147,7 @@ def decide(
 ) -> Chosen:
     """The next query. `fits` holds the hyperparameters found so far, the newest last."""
     t = situation.t
-    if t <= problem.initial:
+    if begins(problem, h, t):
         return Chosen(space_filling(problem, situation, h, rng))
     heard = int(np.sum(h.seen))
     last = fits[-1] if fits else None
@@ -166,6 +166,15 @@ def decide(
         return Chosen(x, notes, fitted if fitted is not None and fitted.number == t else None)
     rng.bit_generator.state = state
     return Chosen(space_filling(problem, situation, h, rng), "fell back to a space-filling point")
+
+
+def begins(problem: Problem, h: History, t: int) -> bool:
+    """Whether query t is a space-filling one: among the first, or, where the best query counts, while so little is
+    heard that the belief is the prior's (the default). Its most uncertain points are the corners of the space."""
+    if t <= problem.initial:
+        return True
+    heard = h.known if problem.silence.forgets else h.settled
+    return not problem.algorithm.blind and not problem.cumulative and int(np.sum(heard)) < FEWEST
 
 
 def reopened(h: History, last: Fitted) -> bool:
@@ -236,7 +245,7 @@ def shortfall(
     best: Array,
 ) -> float:
     """How much worse the policy finds one query than another, as a share of its range over a spread of the space."""
-    if situation.t <= problem.initial:  # space-filling: there is no acquisition
+    if begins(problem, h, situation.t):  # there is no acquisition
         return 0.0 if np.allclose(recorded, best, rtol=0.0, atol=SAME) else float("inf")
     belief, policy, nu = prepared(problem, h, situation, fits[-1] if fits else None, Cache())
     if problem.Q is not None:
