@@ -408,7 +408,7 @@ def test_what_the_query_explains_is_said() -> None:
 
 
 def test_an_improving_study_raises_no_more_alarms_than_its_level() -> None:
-    """With the study's own choices, which go where it is best. At a level of 5 %, four or more of 20 are one in sixty."""
+    """With the study's own choices, which go where it is best. At 5 %, four or more of 20 are one in sixty."""
     space, alarms = {"x": Real(0, 1)}, 0
     for seed in range(20):
         report = played(create(space=space, seed=seed), LogNormal(20, 1.0), rounds=60, choose=None, seed=seed)
