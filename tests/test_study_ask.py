@@ -124,7 +124,8 @@ def test_the_first_queries_fill_the_space_and_added_ones_count_among_them() -> N
     assert up[0] == down[0] == filling[0]
     assert len({up[1], down[1], filling[1]}) == 3
     assert queries(4, 1.0, 4)[0] != queries(4, -1.0, 4)[0]
-    assert queries(2, 1.0, 0)[0] != queries(2, -1.0, 0)[0]
+    assert queries(3, 1.0, 0)[0] != queries(3, -1.0, 0)[0]
+    assert queries(2, 1.0, 0)[0] == queries(2, -1.0, 0)[0]  # fewer than three are heard: too few to learn from
 
 
 # Adding ---------------------------------------------------------------------------------------------------------------
