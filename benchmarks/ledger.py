@@ -41,6 +41,7 @@ import belated
 from belated.events import Asked, Event, Told
 from belated.ledger import Ledger
 from belated.machine import one_thread, versions
+from benchmarks.table import aligned, numbers, sections
 
 NAMES = ("x0", "x1", "x2", "x3")
 SPACE = {name: belated.Real(0, 1) for name in NAMES}
@@ -510,31 +511,13 @@ def measure(plan: Plan, folder: Path, say: Callable[[str], None] = lambda words:
 # Showing -------------------------------------------------------------------------------------------------------------
 
 
-def shown(value: float) -> str:
-    """Three figures that count."""
-    if not math.isfinite(value):
-        return "-" if math.isnan(value) else "inf"
-    digits = 0 if value == 0 else max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(digits, 3)}f}"
-
-
 def table(lines: Sequence[Line]) -> str:
     """Sections of aligned columns, the numbers to build for under each line that has any."""
     out: list[str] = []
-    for section in dict.fromkeys(line.section for line in lines):
-        rows = [line for line in lines if line.section == section]
-        columns = list(dict.fromkeys(column for line in rows for column in line.cells))
-        grid = [[section, *columns]]
-        grid += [[row.subject, *(shown(row.cells[c]) if c in row.cells else "" for c in columns)] for row in rows]
-        widths = [max(len(row[i]) for row in grid) for i in range(len(grid[0]))]
-        texts = [
-            "  ".join(
-                [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
-            ).rstrip()
-            for row in grid
-        ]
-        out.append(texts[0])
-        for line, text in zip(rows, texts[1:], strict=True):
+    for section, rows, columns in sections(lines):
+        head, *texts = aligned([[section, *columns], *([row.subject, *numbers(row, columns)] for row in rows)])
+        out.append(head)
+        for line, text in zip(rows, texts, strict=True):
             out.append(text)
             out += [f"    {line.remark}"] if line.remark else []
             out += [f"    build for {goal}: {'met' if goal.met(line.cells) else 'MISSED'}" for goal in line.goals]

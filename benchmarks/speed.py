@@ -38,6 +38,7 @@ import belated
 from belated.learner.algorithms import Algorithm
 from belated.learner.kernels import Array
 from belated.learner.table import root
+from benchmarks.table import aligned, numbers, sections
 
 D, PENDING, PATIENCE = 6, 10, 20
 NAMES = tuple(f"x{i}" for i in range(D))
@@ -492,31 +493,17 @@ def measure(plan: Plan, noise: Noise, say: Callable[[str], None] = lambda words:
 # Showing -----------------------------------------------------------------------------------------------------------
 
 
-def shown(value: float) -> str:
-    """Three figures that count."""
-    digits = 0 if value == 0 else max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(digits, 3)}f}"
-
-
 def table(lines: Sequence[Line]) -> str:
     """Sections of aligned columns; each line ends with the number to build for and whether it is met."""
     out: list[str] = []
-    for section in dict.fromkeys(line.section for line in lines):
-        rows = [line for line in lines if line.section == section]
+    for section, rows, columns in sections(lines):
         sized = any(line.n is not None for line in rows)
-        columns = list(dict.fromkeys(column for line in rows for column in line.cells))
         grid = [[section, *(["n"] if sized else []), *columns, "build for", "met"]]
         for line in rows:
-            cells = [shown(line.cells[c]) if c in line.cells else "" for c in columns]
             goal = "" if line.most is None else f"{line.judged} <= {line.most:g}"
             verdict = {True: "yes", False: "NO", None: ""}[line.met]
-            grid.append([line.subject, *([str(line.n)] if sized else []), *cells, goal, verdict])
-        widths = [max(len(row[i]) for row in grid) for i in range(len(grid[0]))]
-        for row in grid:
-            first = row[0].ljust(widths[0])
-            rest = [cell.rjust(width) for cell, width in zip(row[1:-2], widths[1:-2], strict=True)]
-            out.append("  ".join([first, *rest, row[-2].ljust(widths[-2]), row[-1]]).rstrip())
-        out.append("")
+            grid.append([line.subject, *([str(line.n)] if sized else []), *numbers(line, columns), goal, verdict])
+        out += [*aligned(grid, words=2), ""]
     return "\n".join(out)
 
 

@@ -1,33 +1,16 @@
 """`belated advise`: the table, its JSON, and `belated new --patience auto`."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import belated
-from belated.cli import main
+from tests.cli.shell import invoke, said
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
 STORE = "sqlite:///belated.db"
 NEW = ["--real", "x", "0", "1", "--silence", "floor", "--floor", "0", "--seed", "0"]
-
-
-def invoke(*args: str, code: int = 0) -> Result:
-    ran = CliRunner().invoke(main, list(args), catch_exceptions=False)
-    assert ran.exit_code == code, ran.output
-    return ran
-
-
-def said(*args: str) -> Any:
-    return json.loads(invoke(*args, "--json").stdout, parse_constant=pytest.fail)
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BELATED_STORE", raising=False)
 
 
 def simulated(rounds: int) -> belated.Study:

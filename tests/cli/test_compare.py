@@ -6,26 +6,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import belated
-from belated.cli import main
 from belated.cli.compare import listed, wait_of
 from belated.cli.standings import chosen, draw
 from belated.comparison.compare import compare
+from tests.cli.shell import parsed, run
 
 STORE = "sqlite:///lab.db"
 SMALL = ["compare", "flask", "--store", STORE, "--seeds", "2", "--rounds", "6", "--workers", "1"]
 FEW = ["--algorithms", "default,GP-BTS", "--silences", "unknown,floor", "--patience", "3,none"]
 
 
-def invoke(*args: str) -> Result:
-    return CliRunner().invoke(main, list(args), catch_exceptions=False)
-
-
 @pytest.fixture(autouse=True)
-def in_a_folder_with_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def in_a_folder_with_a_study(in_an_empty_folder: None) -> None:
     played("flask", 14)
 
 
@@ -43,7 +37,7 @@ def files() -> list[str]:
 
 
 def test_table_answer_and_picture() -> None:
-    ran = invoke(*SMALL, *FEW)
+    ran = run(*SMALL, *FEW)
     assert ran.exit_code == 0
     assert "Regret after 6 rounds, mean ± standard error" in ran.stdout
     assert "default *   unknown  none" in ran.stdout or "default *  unknown  none" in ran.stdout
@@ -55,9 +49,9 @@ def test_table_answer_and_picture() -> None:
 
 
 def test_json_is_all_that_is_printed() -> None:
-    ran = invoke(*SMALL, *FEW, "--json")
+    ran = run(*SMALL, *FEW, "--json")
     assert (ran.exit_code, ran.stderr) == (0, "")
-    printed = json.loads(ran.stdout, parse_constant=pytest.fail)
+    printed = parsed(ran)
     assert (printed["rounds"], printed["seeds"], printed["picture"]) == (6, 2, None)
     assert {(row["algorithm"], row["silence"], row["patience"]) for row in printed["candidates"]} == {
         ("default", "unknown", "none"),
@@ -72,7 +66,7 @@ def test_json_is_all_that_is_printed() -> None:
 
 @pytest.mark.parametrize("name", ["small.png", "small.pdf", "small.svg"])
 def test_pictures_of_any_format(name: str) -> None:
-    ran = invoke(*SMALL, "--algorithms", "GP-BTS", "--seeds", "1", "--json", "--out", name, "--dpi", "40")
+    ran = run(*SMALL, "--algorithms", "GP-BTS", "--seeds", "1", "--json", "--out", name, "--dpi", "40")
     assert json.loads(ran.stdout)["picture"] == name
     assert Path(name).stat().st_size > 5_000
 
@@ -90,7 +84,7 @@ def test_pictures_of_any_format(name: str) -> None:
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(args: list[str], sentence: str) -> None:
-    ran = invoke(*SMALL, *args)
+    ran = run(*SMALL, *args)
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert len(ran.stderr.splitlines()) == 1
     assert ran.stderr.startswith(f"Error: {sentence}")
@@ -99,7 +93,7 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(args: list[str], sentence: 
 
 def test_nothing_heard_is_one_sentence() -> None:
     played("fresh", 0).ask()
-    ran = invoke("compare", "fresh", "--store", STORE)
+    ran = run("compare", "fresh", "--store", STORE)
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert ran.stderr == (
         "Error: nothing has been heard yet: there is no belief to make a world of; tell an outcome first\n"

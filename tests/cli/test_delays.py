@@ -1,39 +1,33 @@
 """`belated delays`: its layout, its JSON, and the warning in words."""
 
-import json
 import math
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import belated
-from belated.cli import main
 from belated.learner.delays import ByInput, Distribution, Geometric, Poisson
+from tests.cli import shell
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
 STORE = "sqlite:///belated.db"
 SLOW = ByInput(lambda params: Geometric(0.3 / (1 + 5 * params["x"])))
 
 
-def invoke(*args: str, code: int = 0) -> Result:
-    ran = CliRunner().invoke(main, list(args), catch_exceptions=False)
-    assert ran.exit_code == code, ran.output
-    assert ran.stderr == "" or code
+def invoke(*args: str) -> Result:
+    """With nothing on stderr."""
+    ran = shell.invoke(*args)
+    assert ran.stderr == ""
     return ran
 
 
 def said(*args: str) -> Any:
-    return json.loads(invoke(*args, "--json").stdout, parse_constant=pytest.fail)
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BELATED_STORE", raising=False)
+    return shell.parsed(invoke(*args, "--json"))
 
 
 def anywhere(study: belated.Study) -> dict[str, Any]:

@@ -10,22 +10,15 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import belated
-from belated.cli import COMMANDS, main
+from belated.cli import COMMANDS
 from belated.cli.contest import ENTRANTS
+from tests.cli.shell import parsed, run
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
 SMALL = ["demo", "--seeds", "2", "--rounds", "15", "--points", "60", "--workers", "1"]
-
-
-def invoke(*args: str) -> Result:
-    return CliRunner().invoke(main, list(args), catch_exceptions=False)
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def python(script: str, *args: str) -> subprocess.CompletedProcess[str]:
@@ -35,7 +28,7 @@ def python(script: str, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_table_has_a_row_per_algorithm_and_the_picture_is_there() -> None:
-    ran = invoke(*SMALL)
+    ran = run(*SMALL)
     assert ran.exit_code == 0
     lines = ran.stdout.splitlines()
     number = r"\d+\.\d+±\d+\.\d+"
@@ -57,7 +50,7 @@ def test_the_table_has_a_row_per_algorithm_and_the_picture_is_there() -> None:
 
 
 def test_json_is_all_that_is_printed_and_says_what_the_table_says() -> None:
-    ran = invoke(*SMALL, "--json")
+    ran = run(*SMALL, "--json")
     assert ran.exit_code == 0
     assert ran.stderr == ""
     printed = json.loads(ran.stdout)
@@ -77,8 +70,8 @@ def test_json_is_all_that_is_printed_and_says_what_the_table_says() -> None:
 
 
 def test_json_of_one_seed_has_no_standard_error_and_no_nan() -> None:
-    ran = invoke(*SMALL, "--seeds", "1", "--json", "--out", "small.png", "--dpi", "40")
-    printed = json.loads(ran.stdout, parse_constant=pytest.fail)
+    ran = run(*SMALL, "--seeds", "1", "--json", "--out", "small.png", "--dpi", "40")
+    printed = parsed(ran)
     assert printed["algorithms"][0]["simple_regret"]["standard_error"] == [None] * 15
     assert printed["picture"] == "small.png"
     assert 5_000 < Path("small.png").stat().st_size < 100_000
@@ -86,7 +79,7 @@ def test_json_of_one_seed_has_no_standard_error_and_no_nan() -> None:
 
 def test_two_workers_find_what_one_finds() -> None:
     def numbers(workers: str) -> list[object]:
-        printed = json.loads(invoke(*SMALL, "--json", "--rounds", "8", "--workers", workers).stdout)
+        printed = json.loads(run(*SMALL, "--json", "--rounds", "8", "--workers", workers).stdout)
         return [(row["simple_regret"], row["cumulative_regret"]) for row in printed["algorithms"]]
 
     assert numbers("1") == numbers("2")
@@ -108,7 +101,7 @@ def test_two_workers_find_what_one_finds() -> None:
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(args: list[str], sentence: str) -> None:
-    ran = invoke(*SMALL, *args)
+    ran = run(*SMALL, *args)
     assert ran.exit_code == 2
     assert ran.stdout == ""
     assert len(ran.stderr.splitlines()) == 1
@@ -118,7 +111,7 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(args: list[str], sentence: 
 
 def test_a_folder_is_not_a_picture() -> None:
     Path("demo.png").mkdir()
-    ran = invoke(*SMALL, "--out", "demo.png")
+    ran = run(*SMALL, "--out", "demo.png")
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert ran.stderr == "Error: --out must be a file that can be written (got demo.png)\n"
 
@@ -126,7 +119,7 @@ def test_a_folder_is_not_a_picture() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 def test_a_full_disk_is_one_sentence_after_the_table() -> None:
     Path("full.png").symlink_to("/dev/full")
-    ran = invoke(*SMALL, "--out", "full.png")
+    ran = run(*SMALL, "--out", "full.png")
     assert ran.exit_code == 2
     assert "GP-UCB-SDF" in ran.stdout
     assert ran.stderr.splitlines()[-1].startswith("Error: --out must be a file that can be written (got full.png: ")
@@ -180,19 +173,19 @@ finally:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_can_be_loaded(name: str) -> None:
-    ran = invoke(name, "--help")
+    ran = run(name, "--help")
     assert ran.exit_code == 0
     assert f"Usage: main {name}" in ran.stdout
 
 
 def test_version() -> None:
-    ran = invoke("--version")
+    ran = run("--version")
     assert (ran.exit_code, ran.stdout) == (0, f"belated {belated.__version__}\n")
 
 
 @pytest.mark.parametrize(("args", "named"), [(["dmeo"], "dmeo"), (["--loud"], "--loud")])
 def test_an_unknown_command_or_option_is_one_sentence(args: list[str], named: str) -> None:
-    ran = invoke(*args)
+    ran = run(*args)
     assert ran.exit_code == 2
     assert len(ran.stderr.splitlines()) == 1
     assert named in ran.stderr
@@ -234,7 +227,7 @@ def lives(pid: str) -> bool:
 
 
 def test_without_a_command_there_is_help() -> None:
-    ran = invoke()
+    ran = run()
     assert ran.exit_code == 2
     assert "Commands:" in ran.output
     assert "demo" in ran.output

@@ -3,32 +3,23 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import belated
-from belated.cli import main
 from belated.cli.records import json_of
 from belated.errors import InvalidInput
+from tests.cli.shell import run
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
 STORE = "sqlite:///belated.db"
 NEW = ("new", "lab", "--real", "x", "0", "1", "--choice", "act", "relu,tanh", "--silence", "unknown", "--seed", "0")
 OPTIONS = ("new", "other", "--silence", "unknown")
 
 
-def invoke(*args: str) -> Result:
-    return CliRunner().invoke(main, list(args), catch_exceptions=False)
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BELATED_STORE", raising=False)
-
-
 @pytest.fixture
 def study() -> belated.Study:
     """Two trials are out, the first has an outcome."""
-    assert invoke(*NEW).exit_code == 0
+    assert run(*NEW).exit_code == 0
     made = belated.Study.open(STORE, "lab")
     made.ask(n=2)
     made.tell(1, 0.5)
@@ -141,7 +132,7 @@ REFUSED = [
 @pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
 def test_one_sentence_and_nothing_stored(study: belated.Study, args: list[str], sentence: str) -> None:
     before = (belated.studies(STORE), study.trials())
-    ran = invoke(*args)
+    ran = run(*args)
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert len(ran.stderr.splitlines()) == 1
     assert ran.stderr.startswith("Error: ")
@@ -170,7 +161,7 @@ TOML = [
 @pytest.mark.parametrize(("text", "sentence"), TOML, ids=[text[:20] for text, _ in TOML])
 def test_a_space_that_cannot_be_read(text: bytes, sentence: str) -> None:
     Path("space.toml").write_bytes(text)
-    ran = invoke(*OPTIONS, "--space", "space.toml")
+    ran = run(*OPTIONS, "--space", "space.toml")
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert sentence in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
@@ -204,7 +195,7 @@ LINES = [
 def test_a_line_that_is_refused_is_named(study: belated.Study, line: bytes, sentence: str) -> None:
     good = b'{"params": {"x": 0.25, "act": "relu"}, "outcome": 1}\n'
     Path("past.jsonl").write_bytes(good + b"\n" + line + b"\n" + good)
-    ran = invoke("import", "past.jsonl")
+    ran = run("import", "past.jsonl")
     assert ran.exit_code == 2
     first, second = ran.stderr.splitlines()
     assert first == "Error: nothing was recorded: a line is wrong"
@@ -234,7 +225,7 @@ CSVS = [
 @pytest.mark.parametrize(("text", "sentence"), CSVS, ids=[text[:25] for text, _ in CSVS])
 def test_a_csv_that_is_refused(study: belated.Study, text: bytes, sentence: str) -> None:
     Path("past.csv").write_bytes(text)
-    ran = invoke("import", "past.csv")
+    ran = run("import", "past.csv")
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert sentence in ran.stderr
     assert len(study.trials()) == 2
@@ -254,7 +245,7 @@ def test_a_password_is_never_shown(url: str) -> None:
     for args in (["show"], [*OPTIONS, "--real", "x", "0", "1"]):
         if args[0] == "new" and ":1/" in url:
             continue  # a server that is not there is tried for six seconds
-        ran = invoke(*args, "--store", url)
+        ran = run(*args, "--store", url)
         assert (ran.exit_code, ran.stdout) == (2, "")
         assert len(ran.stderr.splitlines()) == 1
         assert "secret" not in ran.stderr
@@ -266,7 +257,7 @@ def test_a_store_that_is_none() -> None:
     for url in ("sqlite:///text.db", "sqlite:///folder", "sqlite:///nowhere/a.db", "lab.db", "sqlite://lab.db", ""):
         for args in (["ask", "lab"], [*OPTIONS, "--real", "x", "0", "1"]):
             if url or args[0] == "ask":  # an empty --store on `new` is refused below
-                ran = invoke(*args, "--store", url)
+                ran = run(*args, "--store", url)
                 assert (ran.exit_code, ran.stdout) == (2, "")
                 assert len(ran.stderr.splitlines()) == 1
     assert sorted(path.name for path in Path().iterdir()) == ["folder", "text.db"]

@@ -6,36 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import belated
-from belated.cli import main
 from belated.cli.cells import Cells, texts
 from belated.events import Amended, Asked, Failed, Refused, Told
 from belated.plain import key_of
 from belated.space import Space
+from tests.cli.shell import invoke, said
 from tests.places import events
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
 STORE = "sqlite:///belated.db"
 ODD = ["", " ", "1", "a,b", 'say "x"', "two\nlines", "é", "null", "=1+1"]
-
-
-def invoke(*args: str, code: int = 0) -> Result:
-    ran = CliRunner().invoke(main, list(args), catch_exceptions=False)
-    assert ran.exit_code == code, ran.output
-    return ran
-
-
-def said(*args: str) -> Any:
-    return json.loads(invoke(*args, "--json").stdout, parse_constant=pytest.fail)
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BELATED_STORE", raising=False)
 
 
 def odd_study(name: str) -> belated.Study:

@@ -12,15 +12,11 @@ import pytest
 
 import belated
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
+
 STORE = "sqlite:///belated.db"
 MAIN = "import sys; from belated.cli import main; main(prog_name='belated')"
 NEW = ("new", "lab", "--real", "x", "0", "1", "--silence", "unknown", "--seed", "0", "--patience", "9")
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BELATED_STORE", raising=False)
 
 
 def start(*args: str) -> subprocess.Popen[str]:

@@ -1,37 +1,20 @@
 """The verbs of the shell as a person and as a script meet them."""
 
-import json
 import subprocess
 import sys
 import time
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import belated
-from belated.cli import main
+from tests.cli.shell import invoke, said
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
 STORE = "sqlite:///belated.db"
 NEW = ["--real", "x", "0", "1", "--choice", "act", "relu,tanh", "--silence", "unknown", "--seed", "0"]
-
-
-def invoke(*args: str, code: int = 0) -> Result:
-    ran = CliRunner().invoke(main, list(args), catch_exceptions=False)
-    assert ran.exit_code == code, ran.output
-    return ran
-
-
-def said(*args: str) -> Any:
-    return json.loads(invoke(*args, "--json").stdout, parse_constant=pytest.fail)
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BELATED_STORE", raising=False)
 
 
 def test_new_makes_what_python_opens() -> None:
