@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from belated.learner.kernels import Array
+from belated.learner.scale import stands_in
 
 ENOUGH = 1e-6  # of the acquisition's range: how near a replayed maximum must come on another machine
 
@@ -28,10 +29,7 @@ class Worst:
 
     def __str__(self) -> str:
         """In words, those of a trial's note where it is not stated."""
-        if self.stated:
-            return f"floor {self.value:g}"
-        heard = "the prior mean" if self.value is None else f"the worst outcome heard, {self.value:g},"
-        return f"no floor stated: {heard} stands in"
+        return f"floor {self.value:g}" if self.stated else stands_in(self.value)
 
 
 @dataclass(frozen=True, kw_only=True)

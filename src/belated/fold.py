@@ -17,12 +17,12 @@ import numpy as np
 from belated.answers import Worst
 from belated.errors import InvalidInput
 from belated.events import Adjusted, Amended, Asked, Ended, Event
-from belated.learner.decide import decide, shortfall
+from belated.learner.decide import decide, shortfall, silence_of
 from belated.learner.domain import Finite
 from belated.learner.kernels import Array, Mask
 from belated.learner.problem import Cache, Chosen, Fitted, Problem, Situation
 from belated.learner.queries import SAME
-from belated.learner.silence import History, Unknown
+from belated.learner.silence import History
 from belated.plain import shown
 from belated.settings import Settings
 from belated.trials import State
@@ -124,11 +124,11 @@ class Fold:
     def worst(self, now: float) -> Worst:
         """The floor, or what stands in for it, and whether anything looks at it."""
         h, problem = self.state.history(now), self.problem
-        used = problem.silence.uses_floor or problem.algorithm.scaling.uses_floor or bool(np.any(h.infeasible))
+        fills = any(silence_of(problem, move).uses_floor for move in problem.algorithm.turns(problem.cumulative))
         return Worst(
             value=problem.bounds.stand_in(h.y[h.seen]),
             stated=problem.bounds.floor is not None,
-            used=used or _halfway(problem),
+            used=fills or problem.algorithm.scaling.uses_floor or bool(np.any(h.infeasible)),
         )
 
     def gap(self, asked: Asked, choice: Chosen) -> float:
@@ -168,10 +168,3 @@ class Fold:
     def _waiting_for(self, h: History) -> Mask:
         """The queries that are pending, and those that expired without information."""
         return h.pending | (~h.known & ~h.gone) if self.settings.silence.forgets else h.pending
-
-
-def _halfway(problem: Problem) -> bool:
-    """Whether some moves fill the pending from the floor half the way to the belief; unknown ones are there already."""
-    algorithm = problem.algorithm
-    moves = (algorithm.move(turn, problem.cumulative) for turn in range(len(algorithm.moves)))
-    return any(move.share is not None for move in moves) and not isinstance(problem.silence, Unknown)

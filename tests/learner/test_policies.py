@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,15 +108,18 @@ def best_heard(b: Belief) -> np.ndarray:
 
 
 @every_kernel
-def test_overtaking_is_the_expected_gain_over_the_best_query_with_both_in_doubt(kernel):
+def test_overtaking_is_how_far_the_mean_may_pass_the_best_once_the_query_is_heard(kernel):
+    """By conditioning on two outcomes at q: the difference of the means is linear in the outcome, which is normal."""
     b = belief(kernel)
-    rows = np.vstack([best_heard(b), Q])
-    mean, cov = b.posterior.mean(rows), b.posterior.cov(rows)
-    std = np.sqrt(np.diag(cov) + cov[0, 0] - 2 * cov[0])[1:]
-    expected = [
-        math.log(expected_improvement(float(m), float(s), 0.0)) for m, s in zip(mean[1:] - mean[0], std, strict=True)
-    ]
-    assert_allclose(Overtaking().scores(b, Q, 1.0, rng()), expected, rtol=1e-8, atol=1e-8)
+    gp, x = b.posterior.gp, best_heard(b)
+    expected = []
+    for q in Q[:, None]:
+        X, rows = np.vstack([b.posterior.X, q]), np.vstack([q, x])
+        at = [np.subtract(*gp.condition(X, np.append(b.posterior.y_tilde, y)).mean(rows)) for y in (0.0, 1.0)]
+        centre, spread = float(b.posterior.mean(q)[0]), math.sqrt(b.posterior.std(q)[0] ** 2 + gp.lam)
+        mean, std = at[0] + centre * (at[1] - at[0]), spread * abs(at[1] - at[0])
+        expected.append(math.log(expected_improvement(mean, std, 0.0)))
+    assert_allclose(Overtaking().scores(b, Q, 1.0, rng()), expected, rtol=1e-7, atol=1e-7)
 
 
 def test_overtaking_is_the_same_on_a_list_of_queries():
@@ -150,6 +154,15 @@ def test_at_the_best_query_itself_log_ei_sees_a_gain_and_overtaking_none():
     at = best_heard(b)
     assert_allclose(LogEI().scores(b, at, 1.0, rng()), np.log(b.posterior.std(at) / math.sqrt(2 * math.pi)), rtol=1e-9)
     assert Overtaking().scores(b, at, 1.0, rng())[0] < -15.0
+
+
+def test_what_is_known_to_within_its_noise_is_not_worth_an_outcome_more():
+    """Twice the noise in the next outcome, and f(x) where it is: LogEI does not care, overtaking expects less."""
+    b = belief(SE(0.4))
+    noisier = replace(b.posterior, gp=replace(b.posterior.gp, lam=4.0 * b.posterior.gp.lam))  # the belief is the same
+    other = Belief(noisier, b.known, b.recent)
+    assert_array_equal(LogEI().scores(other, Q, 1.0, rng()), LogEI().scores(b, Q, 1.0, rng()))
+    assert np.all(Overtaking().scores(other, Q, 1.0, rng()) < Overtaking().scores(b, Q, 1.0, rng()))
 
 
 # Gradients

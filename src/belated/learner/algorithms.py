@@ -92,8 +92,12 @@ class Algorithm:
 
     def move(self, turn: int, cumulative: bool = False) -> Move:
         """How to choose, the turn-th time (from 0) in this context; `cumulative`: every query counts."""
-        moves = self.every_query if cumulative and self.every_query else self.moves
+        moves = self.turns(cumulative)
         return moves[turn % len(moves)]
+
+    def turns(self, cumulative: bool) -> tuple[Move, ...]:
+        """The moves that take turns."""
+        return self.every_query if cumulative and self.every_query else self.moves
 
     def spec(self) -> dict[str, object]:
         """Its name and whatever was fixed by hand, as plain values."""

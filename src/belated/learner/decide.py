@@ -21,7 +21,7 @@ from belated.learner.policies import Policy, ThompsonSampling, UncertaintySampli
 from belated.learner.posterior import GP
 from belated.learner.problem import Cache, Chosen, Fitted, Problem, Situation
 from belated.learner.queries import SAME, AtContext, best_of, listed_queries, search, space_filling, with_context
-from belated.learner.scale import Scale
+from belated.learner.scale import Scale, stands_in
 from belated.learner.silence import Belief, Floor, Halfway, History, Silence, Unknown, believe
 
 NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
@@ -190,24 +190,23 @@ def floor_note(problem: Problem, h: History, situation: Situation) -> str:
     fills = silence.uses_floor and bool(np.any(~h.known & ~h.gone))
     if problem.bounds.floor is not None or not (fills or problem.algorithm.scaling.uses_floor or np.any(h.infeasible)):
         return ""
-    floor = problem.bounds.stand_in(h.y[h.seen])
-    return (
-        "no floor stated: "
-        + ("the prior mean" if floor is None else f"the worst outcome heard, {floor:g},")
-        + " stands in"
-    )
+    return stands_in(problem.bounds.stand_in(h.y[h.seen]))
 
 
 def silence_at(problem: Problem, situation: Situation) -> Silence:
-    """What fills the pending for this query: the study's silence, or on the way from the floor to the belief (where
-    silence is unknown, they are filled with the belief already).
+    """What fills the pending for this query.
 
     Uncertainty sampling looks at σ alone, which needs the queries and no outcomes: all of them count."""
     if situation.t <= problem.initial + problem.algorithm.start:
         return Floor()
-    share = problem.algorithm.move(situation.turn, problem.cumulative).share
+    return silence_of(problem, problem.algorithm.move(situation.turn, problem.cumulative))
+
+
+def silence_of(problem: Problem, move: Move) -> Silence:
+    """What fills the pending for a move: the study's silence, or on the way from the floor to the belief (where silence
+    is unknown, they are filled with the belief already)."""
     own = problem.silence
-    return own if share is None or isinstance(own, Unknown) else Halfway(own, share)
+    return own if move.share is None or isinstance(own, Unknown) else Halfway(own, move.share)
 
 
 def attempts(

@@ -176,10 +176,12 @@ class LogEI(Fieldless):
 
 
 class Overtaking(Fieldless):
-    """argmax log E[(f(x) - f(x⁺))⁺], x⁺ the query heard with the best mean (in this context).
+    """argmax log E[(μ'(x) - μ'(x⁺))⁺], μ' the mean once x is heard, x⁺ the query heard with the best mean now (in this
+    context): a knowledge gradient between two.
 
-    LogEI takes μ⁺ for certain. Where outcomes are noisy it goes on asking beside x⁺, since f is in doubt there; but
-    f(x) and f(x⁺) are in doubt alike, so that nothing is to be gained."""
+    LogEI takes μ⁺ for certain, and the outcome at x for f(x). Where outcomes are noisy it goes on asking at x⁺ and
+    beside it, as f is in doubt there; but f(x) and f(x⁺) are in doubt alike, and one outcome more says little about
+    either. Where outcomes are certain the two are the same."""
 
     def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
         if not np.any(belief.known):

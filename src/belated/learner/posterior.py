@@ -168,7 +168,7 @@ class Posterior:
         return self.gp.mean + K @ self.alpha, variance, d_mean, d_variance
 
     def over(self, x: Array) -> Over:
-        """The belief about f(·) - f(x), for one point x            (1, D)."""
+        """How far f(·) may come to be believed above f(x), for one point x     (1, D)."""
         return Over(self, x)
 
     def gain(self) -> float:
@@ -178,7 +178,13 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Over:
-    """A belief about f(·) - f(x): its variance is σ²(q) + σ²(x) - 2 σ²(q, x), little where both are in doubt alike."""
+    """How far f(q) may come to be believed above f(x), once the outcome at q is heard.
+
+    Its mean now is μ(q) - μ(x), and the outcome will move that by a normal with the variance
+
+        s²(q) = (σ²(q) - σ²(q, x))² / (σ²(q) + λ)
+
+    little where both are in doubt alike, and where f(q) is known to within the noise of an outcome."""
 
     posterior: Posterior
     x: Array  # (1, D)
@@ -188,53 +194,57 @@ class Over:
         return self.posterior.gp
 
     @cached_property
-    def _rows(self) -> Array:
-        """The queries of the belief, and x."""
-        return np.vstack([self.posterior.X, self.x])
-
-    @cached_property
     def _v(self) -> Array:
         """L⁻¹ k(X, x)."""
         return self.posterior.factor.solve(self.gp.kernel(self.posterior.X, self.x)[:, 0])
 
     @cached_property
-    def _a(self) -> Array:
-        """σ²(q, x) = k(q, rows) a."""
-        return np.append(-self.posterior.factor.solve_transposed(self._v), 1.0)
+    def _w(self) -> Array:
+        """σ²(q, x) = k(q, x) - k(q, X) w."""
+        return self.posterior.factor.solve_transposed(self._v)
 
     @cached_property
-    def _at_x(self) -> tuple[float, float]:
-        """μ(x) and σ²(x)."""
-        (mean,), (std,) = self.posterior.mean_and_std(self.x)
-        return float(mean), float(std) ** 2
+    def _mean(self) -> float:
+        """μ(x)."""
+        return float(self.posterior.mean(self.x)[0])
 
-    def _variance(self, variance: Array, cov: Array) -> Array:
-        """σ²(q) + σ²(x) - 2 σ²(q, x), kept above what rounding leaves of it."""
-        return np.maximum(variance + self._at_x[1] - 2.0 * cov, ROUNDING**2 * self.gp.kernel.variance)
+    @property
+    def _least(self) -> float:
+        """What rounding leaves of a variance."""
+        return float(ROUNDING**2 * self.gp.kernel.variance)
+
+    def _surprise(self, variance: Array) -> Array:
+        """σ²(q) + λ, the variance of an outcome at q."""
+        return np.maximum(variance + self.gp.lam, self._least)
 
     def mean_and_std(self, Q: Array) -> tuple[Array, Array]:
-        """The mean of f(q) - f(x) and its std                      (q,), (q,)."""
+        """μ(q) - μ(x) and s(q)                                    (q,), (q,)."""
         table = self.posterior.table
         if table is not None and Q is table.Q:
             mean, variance = self.posterior.mean(Q), self.posterior.variance(Q)
             cov = self.gp.kernel(Q, self.x)[:, 0] - self._v @ table.V
         else:
-            K = self.gp.kernel(Q, self._rows)
-            mean, variance = self.posterior._mean_and_variance(Q, K[:, :-1])
-            cov = K @ self._a
-        return mean - self._at_x[0], np.sqrt(self._variance(variance, cov))
+            K = self.gp.kernel(Q, self.posterior.X)
+            mean, variance = self.posterior._mean_and_variance(Q, K)
+            cov = self.gp.kernel(Q, self.x)[:, 0] - K @ self._w
+        moved = np.square(variance - cov) / self._surprise(variance)
+        return mean - self._mean, np.sqrt(np.maximum(moved, self._least))
 
     def gradients(self, Q: Array) -> tuple[Array, Array, Array, Array]:
-        """The mean of f(q) - f(x), its variance, and their gradients."""
-        K, slopes = self.gp.kernel.slopes(Q, self._rows)
-        own = [part._replace(slope=part.slope[:, :-1]) for part in slopes]
-        mean, variance, d_mean, d_variance = self.posterior._gradients(Q, K[:, :-1], own)
+        """μ(q) - μ(x), s²(q), and their gradients."""
+        X, kernel = self.posterior.X, self.gp.kernel
+        (K, slopes), (k, at_x) = kernel.slopes(Q, X), kernel.slopes(Q, self.x)
+        mean, variance, d_mean, d_variance = self.posterior._gradients(Q, K, slopes)
         d_cov = np.empty_like(Q)
-        for columns, inverse_squares, slope in slopes:
-            d_cov[:, columns] = _pull(slope * self._a, Q[:, columns], self._rows[:, columns], inverse_squares)
-        left = self._variance(variance, K @ self._a)
-        rounded = left <= ROUNDING**2 * self.gp.kernel.variance
-        return mean - self._at_x[0], left, d_mean, np.where(rounded[:, None], 0.0, d_variance - 2.0 * d_cov)
+        for (columns, inverse_squares, slope), (_, _, own) in zip(slopes, at_x, strict=True):
+            x = _pull(own, Q[:, columns], self.x[:, columns], inverse_squares)
+            d_cov[:, columns] = x - _pull(slope * self._w, Q[:, columns], X[:, columns], inverse_squares)
+        surprise = self._surprise(variance)
+        share = (variance - k[:, 0] + K @ self._w) / surprise
+        moved = np.square(share) * surprise
+        d_moved = 2.0 * share[:, None] * (d_variance - d_cov) - np.square(share)[:, None] * d_variance
+        rounded = moved <= self._least
+        return mean - self._mean, np.maximum(moved, self._least), d_mean, np.where(rounded[:, None], 0.0, d_moved)
 
 
 def _pull(W: Array, Q: Array, X: Array, inverse_squares: Array) -> Array:
