@@ -20,7 +20,7 @@ from benchmarks.regret.world import Job, Run, run
 
 HERE = Path(__file__).parent
 OUT, QUICK_OUT = HERE / "regret.csv", HERE.parents[1] / "build" / "regret-quick.csv"
-SEEDS, QUICK_SEEDS = 6, 3  # at most three hours on two idle cores, and ten minutes: nearly all of it BoTorch
+SEEDS, QUICK_SEEDS = 6, 3  # 5.3 h of CPU time, so some 2.7 hours on two idle cores; 6 minutes: nearly all BoTorch
 QUICK_SHARE = 0.4  # of the rounds
 
 
