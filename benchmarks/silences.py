@@ -26,7 +26,8 @@ from belated.learner.algorithms import PAPER
 from belated.learner.delays import ByInput, Delay, Distribution, Empirical, Fixed, Poisson
 from belated.parallel import cores, in_parallel
 from benchmarks.regret.ranks import Mean
-from benchmarks.regret.report import grid, with_error
+from benchmarks.regret.report import with_error
+from benchmarks.table import aligned
 
 POINTS = np.linspace(0.0, 1.0, 41)
 SILENCES = ("unknown", "waiting", "fading", "floor")  # of the default
@@ -118,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help="seeds 0 … N-1 (%(default)s)")
     parser.add_argument("--workers", type=int, default=cores(), metavar="N", help="runs at a time (%(default)s)")
     chosen = parser.parse_args(arguments)
-    print(grid(rows(chosen.seeds, chosen.workers)))
+    print("\n".join(aligned(rows(chosen.seeds, chosen.workers))))
     print("\n".join(["", *(__doc__ or "").splitlines()[4:]]).rstrip())
     return 0
 

@@ -11,6 +11,7 @@ from benchmarks.regret.entrants import Entrant
 from benchmarks.regret.kept import Row
 from benchmarks.regret.ranks import CLIP, Cells, Mean, Standing, mean_rank
 from benchmarks.regret.tasks import BEDS, FAMILIES
+from benchmarks.table import aligned
 
 RULES = (
     f"Ranks: in each task and seed by the regret that counts, 1 the best; below {CLIP:g} of the standard deviation of f"
@@ -35,16 +36,6 @@ def with_error(mean: Mean, digits: int | None = None) -> str:
         return shown
     error = f"{mean.error:.1e}" if 0 < mean.error < 1e-4 else f"{mean.error:.2g}"
     return f"{shown} ± {error if digits is None else f'{mean.error:.{digits}f}'}"
-
-
-def grid(rows: Sequence[Sequence[str]]) -> str:
-    """Aligned columns, the first to the left."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        rest = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join([row[0].ljust(widths[0]), *rest]).rstrip())
-    return "\n".join(lines)
 
 
 def cpu(rows: Sequence[Row]) -> float:
@@ -80,7 +71,7 @@ def task_table(found: Cells) -> str:
                     str(sum(row.failures for row in own) or ""),
                 ]
             )
-        blocks.append(grid(rows))
+        blocks.append("\n".join(aligned(rows)))
     return "\n\n".join(blocks)
 
 
@@ -134,11 +125,11 @@ def report(found: Cells, standings: Sequence[Standing], everybody: Sequence[Entr
     """Everything that is printed."""
     if not found:
         return "Nothing to compare: no task and seed has a run of everyone."
-    parts = [task_table(found), grid(summary_rows(found))]
+    parts = [task_table(found), "\n".join(aligned(summary_rows(found)))]
     if standings:
         parts.append(
             "Geometric mean of the regret, the default's as a multiple of the best peer's, one-sided 95 % bounds:\n"
-            + grid(standing_rows(standings))
+            + "\n".join(aligned(standing_rows(standings)))
         )
     parts += [RULES, absent(everybody, names(found))]
     return "\n\n".join(filter(None, parts))
