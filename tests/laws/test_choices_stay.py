@@ -1,0 +1,36 @@
+"""No choice on record moves: bit for bit under the versions that made the record, elsewhere as near as replay asks."""
+
+import json
+
+import pytest
+
+from belated import Study
+from belated.events import event_of, plain_of
+from belated.ledger.memory import MemoryLedger
+from belated.machine import versions
+from tests.laws.recorded_studies import RECORD, run_study, scenes
+
+WRITTEN = json.loads(RECORD.read_text(encoding="utf-8"))
+SCENES = {name: (seed, scene) for seed, (name, scene) in enumerate(scenes().items())}
+REPLAYED = 3  # choices of each study that are computed again on other versions
+
+
+def test_every_study_is_on_record() -> None:
+    assert list(WRITTEN["studies"]) == list(SCENES)
+    assert len(SCENES) >= 30
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_choices_stay(name: str) -> None:
+    seed, scene = SCENES[name]
+    recorded = WRITTEN["studies"][name]
+    study = run_study(seed, scene)
+    if WRITTEN["versions"] == dict(versions()):
+        now = [json.loads(json.dumps(plain_of(event))) for event in study._ledger.read()]
+        assert now == recorded
+        return
+    again = Study(study.settings, MemoryLedger([event_of(plain) for plain in recorded]), None, study.clock)
+    chosen = [event["number"] for event in recorded if event["event"] == "asked" and not event.get("by_hand")]
+    for number in chosen[-REPLAYED:]:
+        replayed = again.replay(number)
+        assert replayed.ok, str(replayed)
