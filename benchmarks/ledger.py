@@ -38,9 +38,9 @@ from typing import Any, Literal
 import numpy as np
 
 import belated
-from belated.events import Asked, Event, Told
-from belated.ledger import Ledger
-from belated.machine import one_thread, versions
+from belated.learner.blas import one_thread, versions
+from belated.record.events import Asked, Event, Told
+from belated.record.ledger import Ledger
 from benchmarks.table import aligned, numbers, sections
 
 NAMES = ("x0", "x1", "x2", "x3")
@@ -48,7 +48,7 @@ SPACE = {name: belated.Real(0, 1) for name in NAMES}
 FILLING = 10**9  # space-filling queries: more than anyone asks
 STUDY = "load"
 CHUNK = 5000  # events written at once when a study is filled
-PRELOAD = ("belated.ledger.sqlite", "belated.ledger.postgres", "scipy.linalg", "scipy.spatial.distance")
+PRELOAD = ("belated.record.ledger.sqlite", "belated.record.ledger.postgres", "scipy.linalg", "scipy.spatial.distance")
 LIMIT = 900.0  # seconds that a reopened study is waited for
 
 FASTER = {1: 5.0, 16: 20.0}  # multiples of Optuna, by clients

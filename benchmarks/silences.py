@@ -22,9 +22,9 @@ import numpy as np
 
 import belated
 from belated import Study
+from belated.execution.parallel import cores, in_parallel
 from belated.learner.algorithms import PAPER
-from belated.learner.delays import ByInput, Delay, Distribution, Empirical, Fixed, Poisson
-from belated.parallel import cores, in_parallel
+from belated.learner.delays.distributions import ByInput, Delay, Distribution, Empirical, Fixed, Poisson
 from benchmarks.regret.ranks import Mean
 from benchmarks.regret.report import with_error
 from benchmarks.table import aligned

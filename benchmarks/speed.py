@@ -36,8 +36,8 @@ from threadpoolctl import threadpool_limits
 
 import belated
 from belated.learner.algorithms import Algorithm
-from belated.learner.kernels import Array
-from belated.learner.table import root
+from belated.learner.arrays import Array
+from belated.learner.gp.table import root
 from benchmarks.table import aligned, numbers, sections
 
 D, PENDING, PATIENCE = 6, 10, 20

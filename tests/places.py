@@ -7,8 +7,8 @@ from typing import Any
 
 import belated
 from belated import Study
-from belated.events import Event
-from belated.ledger.memory import MemoryLedger
+from belated.record.events import Event
+from belated.record.ledger.memory import MemoryLedger
 
 KINDS = ("memory", "sqlite", "postgres")
 GRID = belated.Points([i / 20 for i in range(21)])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from belated.errors import InvalidInput
 from belated.patience import Patience, duration
-from belated.plain import shown
+from belated.validation import shown
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 import belated
 from belated import Contradiction, InvalidInput, Real, Study
-from belated.learner.kernels import SE
+from belated.learner.gp.kernels import SE
 from belated.learner.silence import Floor, Ignored, Nearest, Unknown, Waiting
 from belated.patience import Patience
 

@@ -11,8 +11,8 @@ import pytest
 
 import belated
 from belated import AlreadyEnded, AlreadyTold, Choice, Integer, InvalidInput, KeyTaken, Real, Study, Worst
-from belated.events import Refused
 from belated.learner.silence import Floor
+from belated.record.events import Refused
 
 MIXED = {"x": Real(0, 1), "lr": Real(1e-6, 1, log=True), "layers": Integer(1, 8), "act": Choice("relu", "tanh")}
 GRID = belated.Points([i / 10 for i in range(11)])

@@ -10,7 +10,7 @@ import pytest
 
 import belated
 from belated import Choice, Integer, Real, Study
-from belated.learner.kernels import SE
+from belated.learner.gp.kernels import SE
 
 MIXED = {"x": Real(0, 1), "lr": Real(1e-6, 1, log=True), "layers": Integer(1, 8), "act": Choice("relu", "tanh")}
 GRID = belated.Points([i / 10 for i in range(11)])

@@ -9,8 +9,8 @@ import pytest
 
 import belated
 from belated import InvalidInput, NothingHeard, Real, Study
-from belated.learner.kernels import SE
-from belated.trials import Asked
+from belated.learner.gp.kernels import SE
+from belated.record.trials import Asked
 
 GRID = belated.Points([i / 20 for i in range(21)])
 EVERYWHERE = [{"x": i / 20} for i in range(21)]

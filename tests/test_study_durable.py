@@ -18,14 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import belated
-import belated.learner.decide
+import belated.learner.choice.decide
 import belated.study
 from belated import AlreadyTold, Choice, Integer, InvalidInput, KeyTaken, NothingHeard, Outside, Real, Study
 from belated.errors import AlreadyExists, BelatedError, Closed, UnknownStudy, Unreachable, Unreadable
-from belated.events import Amended, Asked, Ended, Refused, Told
-from belated.ledger import masked, store
-from belated.ledger.memory import MemoryLedger
-from belated.machine import versions
+from belated.learner.blas import versions
+from belated.record.events import Amended, Asked, Ended, Refused, Told
+from belated.record.ledger import store
+from belated.record.ledger.memory import MemoryLedger
+from belated.record.ledger.passwords import masked
 from tests.contracts.ledger import asked, told
 from tests.places import GRID, KINDS, Clock, Place, events
 
@@ -379,7 +380,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for_long(
         raise psycopg.OperationalError("no answer")
 
     monkeypatch.setattr(psycopg, "connect", connect)
-    monkeypatch.setattr("belated.ledger.postgres.time.sleep", slept.append)
+    monkeypatch.setattr("belated.record.ledger.postgres.time.sleep", slept.append)
     text = said(Unreachable, lambda: belated.studies(f"postgresql://ann:s3cret@h/lab{stated}"))
     assert text == f"the server of postgresql://ann:***@h/lab{stated} cannot be reached (no answer)"
     assert set(asked_for) == {limit}
@@ -516,14 +517,14 @@ def test_a_restart_in_the_middle_changes_nothing(words: str, place: Place) -> No
 def test_hyperparameters_are_fitted_once_for_all(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted where they are fitted: a second handle and a restart use what the first one found."""
     fits = 0
-    real = belated.learner.decide.fit
+    real = belated.learner.choice.decide.fit
 
     def counted(*words: Any) -> Any:
         nonlocal fits
         fits += 1
         return real(*words)
 
-    monkeypatch.setattr(belated.learner.decide, "fit", counted)
+    monkeypatch.setattr(belated.learner.choice.decide, "fit", counted)
     one = place.create(space=LINE, initial=4)
     two = place.another(one)
     for i in range(12):

@@ -8,8 +8,9 @@ from typing import Any
 
 import belated
 from belated import Study
-from belated.learner.silence import Floor, History
-from belated.trials import Asked
+from belated.learner.history import History
+from belated.learner.silence import Floor
+from belated.record.trials import Asked
 
 GRID = belated.Points([i / 10 for i in range(11)])
 

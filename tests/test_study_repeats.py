@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import belated
 from belated import Choice, Exhausted, Integer, Real, Study
-from belated.learner.kernels import SE
+from belated.learner.gp.kernels import SE
 
 FIVE = belated.Points([0.0, 0.25, 0.5, 0.75, 1.0])
 EXHAUSTED = (

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from belated.parallel import cores, in_parallel
+from belated.execution.parallel import cores, in_parallel
 from benchmarks.regret import kept, ranks
 from benchmarks.regret.entrants import Entrant, entrants
 from benchmarks.regret.peers.ours import CANDIDATE

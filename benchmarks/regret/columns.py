@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from belated.learner.kernels import Array
-from belated.parameters import Choice, Integer, Parameter
-from belated.space import Space
-
-Params = Mapping[str, Any]
+from belated.learner.arrays import Array
+from belated.space.encoding import Space
+from belated.space.parameters import Choice, Integer, Parameter
+from belated.validation import Params
 
 
 def parameters(declared: object) -> dict[str, Parameter]:

@@ -1,7 +1,8 @@
 """Who takes part: every file in peers/ whose needs are installed, and all of belated's own.
 
-A version is what a kept run is good for: the installed version of what a peer needs and a mark of its file; for ours,
-the mark of the sources that a choice depends on. A mark forgets comments and docstrings.
+A version is what a kept run is good for: the installed version of what a peer needs and a mark of its file, which
+forgets comments, docstrings and imports. Ours is a mark of the choices on record (tests/laws/choices.json): moving code
+leaves them as they are, and a change that moves one must record them again, which makes every kept run of ours stale.
 """
 
 from __future__ import annotations
@@ -15,15 +16,12 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
-import belated
-from belated.environment import Chooser
-from belated.paper.task import Task
+from belated.simulation.simulate import Chooser
+from belated.simulation.task import Task
 
 PEERS = Path(__file__).parent / "peers"
 OURS = "ours.py"
-SOURCES = Path(belated.__file__).parent
-# What a choice depends on, besides learner/.
-BESIDE = ("fold", "outcome", "parameters", "patience", "points", "settings", "space", "study", "trials")
+CHOICES = Path(__file__).parents[2] / "tests" / "laws" / "choices.json"
 
 
 @dataclass(frozen=True)
@@ -51,17 +49,20 @@ def mark(files: Iterable[Path]) -> str:
 
 
 def code(part: object) -> str:
-    """A syntax tree in one line, without docstrings, and without empty fields: newer Pythons have more of those."""
+    """A syntax tree in one line, without docstrings, imports and empty fields: newer Pythons have more of the last."""
     if isinstance(part, list):
-        return f"[{', '.join(code(one) for one in part if not is_docstring(one))}]"
+        return f"[{', '.join(code(one) for one in part if not is_beside_the_point(one))}]"
     if not isinstance(part, ast.AST):
         return repr(part)
     fields = (f"{name}={code(value)}" for name, value in ast.iter_fields(part) if value not in (None, []))
     return f"{type(part).__name__}({', '.join(fields)})"
 
 
-def is_docstring(part: object) -> bool:
-    return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
+def is_beside_the_point(part: object) -> bool:
+    """Docstrings, and imports: those say where a thing is, not what it does."""
+    return isinstance(part, ast.Import | ast.ImportFrom) or (
+        isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
+    )
 
 
 def imported(file: Path) -> list[Path]:
@@ -107,8 +108,8 @@ def entrants() -> dict[str, Entrant]:
     from benchmarks.regret.peers import ours
 
     file = PEERS / OURS
-    sources = [*SOURCES.glob("learner/*.py"), *(SOURCES / f"{name}.py" for name in BESIDE), file]
-    version = f"belated {belated.__version__} {mark(sources)}"
+    record = hashlib.sha256(CHOICES.read_bytes()).hexdigest()[:8]
+    version = f"belated {record} {mark([file])}"
     everybody = [Entrant(name, True, version, file) for name in ours.ENTRANTS]
     everybody += [peer(path) for path in sorted(PEERS.glob("[!_]*.py")) if path.name != OURS]
     return {one.name: one for one in everybody}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from belated.learner.kernels import Array
+from belated.learner.arrays import Array
 
 BRANIN_BEST = -0.39788735772973816  # at (π, 2.275) and two others; the worst is at (-5, 0)
 BRANIN_WORST = -308.12909601160663

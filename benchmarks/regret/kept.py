@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from belated.environment import WAIT, value_of
-from belated.learner.kernels import Array
+from belated.learner.arrays import Array
+from belated.simulation.simulate import WAIT, value_of
 from benchmarks.regret.entrants import Entrant
 from benchmarks.regret.tasks import BEDS, drawn_task
 from benchmarks.regret.world import LONGEST, Job, Run, beginnings, space_filling

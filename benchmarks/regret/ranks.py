@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from belated.learner.kernels import Array
+from belated.learner.arrays import Array
 from benchmarks.regret.kept import Row
 from benchmarks.regret.tasks import BEDS, FAMILIES
 

@@ -24,22 +24,22 @@ every query counts, or a context changes from round to round, cumulative regret 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from belated import Choice, Integer, Real
-from belated.learner.delays import ByInput, Fixed, Geometric, LogNormal, Poisson
-from belated.learner.kernels import Array
-from belated.paper import synthetic
-from belated.paper.task import Task
-from belated.parameters import Parameter
+from belated.learner.arrays import Array
+from belated.learner.delays.distributions import ByInput, Fixed, Geometric, LogNormal, Poisson
+from belated.simulation.samples import sample_function
+from belated.simulation.task import Task
+from belated.space.parameters import Parameter
+from belated.validation import Params
 from benchmarks.regret import functions as fn
 
-Params = Mapping[str, Any]
 Family = Literal["rugged", "smooth", "mixed", "contextual"]
 CONTEXT = 3  # what a stream is for, beside the world's noise (1) and delays (2)
 HEAVY = LogNormal(8.0, 1.2)
@@ -71,7 +71,7 @@ def row(params: Params) -> Array:
 
 def gp1(seed: int) -> Task:
     """The paper's sample (lengthscale 0.02) on 1000 points of a line, counted from 0, so that everyone has integers."""
-    values = synthetic.sample(seed)[1]
+    values = sample_function(seed)[1]
     return Task(
         space={"point": Integer(0, len(values) - 1)},
         f=lambda params: float(values[params["point"]]),

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from belated import Study, Trial, simulate
-from belated.environment import Chooser, value_of
-from belated.learner.domain import Compact
-from belated.learner.kernels import Array
-from belated.paper.task import Task
-from belated.space import Space
+from belated.learner.arrays import Array
+from belated.learner.gp.domain import Compact
+from belated.simulation.simulate import Chooser, value_of
+from belated.simulation.task import Task
+from belated.space.encoding import Space
 from benchmarks.regret.entrants import Entrant, entrant
 from benchmarks.regret.tasks import BEDS, drawn_task
 

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from belated.answers import Belief, Replay, Worst
 from belated.errors import (
     AlreadyEnded,
     AlreadyTold,
@@ -19,16 +18,18 @@ from belated.errors import (
     Unavailable,
     UnknownTrial,
 )
-from belated.learner import algorithms, confidence, kernels, policies, silence
-from belated.parameters import Choice, Integer, Real
-from belated.points import Points
+from belated.learner import algorithms, confidence, policies, silence
+from belated.learner.gp import kernels
+from belated.results import Belief, Receipt, Replay, Trial, Worst
+from belated.space.parameters import Choice, Integer, Real
+from belated.space.points import Points
 from belated.study import Study, studies
-from belated.trials import Receipt, Trial
 
 if TYPE_CHECKING:
+    from belated import delays
     from belated.comparison.compare import compare
-    from belated.environment import regret, simulate
-    from belated.learner import delays
+    from belated.simulation.regret import regret
+    from belated.simulation.simulate import simulate
 
 __version__ = "0.1.0"
 
@@ -78,10 +79,12 @@ def __getattr__(name: str) -> Any:
     """The simulated world is imported when it is first used: a study in the real one does without."""
     from importlib import import_module
 
-    if name in ("regret", "simulate"):
-        return getattr(import_module("belated.environment"), name)
+    if name == "simulate":
+        return import_module("belated.simulation.simulate").simulate
+    if name == "regret":
+        return import_module("belated.simulation.regret").regret
     if name == "compare":
         return import_module("belated.comparison.compare").compare
     if name == "delays":
-        return import_module("belated.learner.delays")
+        return import_module("belated.delays")
     raise AttributeError(f"module 'belated' has no attribute {name!r}")

@@ -1,93 +1,71 @@
-"""What is optimised: a function of params, or of params and a context, and what came of calling it."""
+"""What an outcome may be: the goal, the worst and best value of f, and the limits beyond which a value is refused."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from belated.errors import Infeasible, InvalidInput
-from belated.plain import number, shown
+from belated.errors import InvalidInput, Outside
+from belated.learner.gp.scale import Bounds
+from belated.validation import number, shown
 
-Params = Mapping[str, Any]
-Objective = Callable[..., float]
-Contexts = Iterable[Params] | Callable[[int], Params]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came of one call of f."""
-
-    kind: Literal["told", "lost", "infeasible"]
-    value: float = 0.0
-    reason: str = ""
+Goal = Literal["maximize", "minimize"]
 
 
-def evaluate(f: Objective, params: Params, context: Params | None) -> Answer:
-    """f(params) or f(params, context): a finite number, or why there is none."""
-    try:
-        y = f(dict(params)) if context is None else f(dict(params), dict(context))
-    except Infeasible as error:
-        return Answer("infeasible", reason=one_line(error))
-    except BaseException as error:
-        return Answer("lost", reason=one_line(error))
-    try:
-        return Answer("told", value=number(y, "the value of f"))
-    except InvalidInput as error:
-        return Answer("lost", reason=str(error))
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """goal, floor (worst value of the noise-free f), ceiling (best), limits (lo, hi); None means unknown."""
 
+    goal: Goal = "maximize"
+    floor: float | None = None
+    ceiling: float | None = None
+    limits: tuple[float, float] | None = None
 
-def one_line(error: BaseException) -> str:
-    """An exception as one short line."""
-    try:
-        text = " ".join(str(error).split())
-    except Exception:
-        text = ""
-    text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return text if len(text) <= 300 else f"{text[:297]}..."
+    @classmethod
+    def of(cls, goal: object, floor: object, ceiling: object, limits: object) -> Outcome:
+        """The outcome that a user declares."""
+        if goal not in ("maximize", "minimize"):
+            raise InvalidInput(f'goal must be "maximize" or "minimize" (got {shown(goal)})')
+        worst = None if floor is None else number(floor, "floor")
+        best = None if ceiling is None else number(ceiling, "ceiling")
+        if worst is not None and best is not None and not (worst < best if goal == "maximize" else worst > best):
+            rule = (
+                "less than the ceiling" if goal == "maximize" else "more than the ceiling when the goal is to minimize"
+            )
+            raise InvalidInput(f"floor must be {rule} (got floor {worst!r}, ceiling {best!r})")
+        if limits is None:
+            return cls(goal="maximize" if goal == "maximize" else "minimize", floor=worst, ceiling=best)
+        if not isinstance(limits, Sequence) or isinstance(limits, str) or len(limits) != 2:
+            raise InvalidInput(f"limits must be a pair (lo, hi) (got {shown(limits)})")
+        lo, hi = number(limits[0], "limits"), number(limits[1], "limits")
+        if not lo < hi:
+            raise InvalidInput(f"limits must have lo less than hi (got {lo!r}, {hi!r})")
+        return cls(goal="maximize" if goal == "maximize" else "minimize", floor=worst, ceiling=best, limits=(lo, hi))
 
+    @property
+    def sign(self) -> float:
+        return 1.0 if self.goal == "maximize" else -1.0
 
-def check_objective(f: object, contextual: bool) -> None:
-    """Refuse what cannot be called as f will be."""
-    takes = "(params, context)" if contextual else "(params)"
-    if not callable(f):
-        raise InvalidInput(f"f must be a function of {takes} (got {shown(f)})")
-    try:
-        signature = inspect.signature(f)
-    except (TypeError, ValueError):
-        return  # one that does not say what it takes
-    try:
-        signature.bind(*([{}, {}] if contextual else [{}]))
-    except TypeError:
-        raise InvalidInput(f"f must take {takes} (got one that takes {signature})") from None
+    @property
+    def bounds(self) -> Bounds:
+        """What the learner needs to know of it."""
+        return Bounds(self.sign, self.floor, self.ceiling)
 
+    def accept(self, value: object) -> float:
+        """The value as a float, if it is a finite number within the limits."""
+        y = number(value, "value")
+        if self.limits is not None and not self.limits[0] <= y <= self.limits[1]:
+            raise Outside(
+                f"value must lie within the limits {self.limits[0]!r} to {self.limits[1]!r} (got {y!r}); "
+                "correct the value, or declare wider limits"
+            )
+        return y
 
-def contexts_of(contexts: Contexts | None, rounds: int, contextual: bool) -> Callable[[int], Params | None]:
-    """The context of round s: of a list always the same one, whichever run asks it."""
-    if contextual and contexts is None:
-        raise InvalidInput("contexts must be given: this study has a context")
-    if not contextual and contexts is not None:
-        raise InvalidInput("contexts must be left out: this study has no context")
-    if contexts is None:
-        return lambda s: None
-    if callable(contexts):
-        return contexts
-    if isinstance(contexts, Sequence):
-        if len(contexts) < rounds:
-            raise InvalidInput(f"contexts must have one for each of {rounds} rounds (got {len(contexts)})")
-        return lambda s: contexts[s - 1]
-    return in_turn(contexts)
-
-
-def in_turn(contexts: Iterable[Params]) -> Callable[[int], Params]:
-    """One context after the other, whatever the round's number."""
-    rest = iter(contexts)
-
-    def following(s: int) -> Params:
-        try:
-            return next(rest)
-        except StopIteration:
-            raise InvalidInput(f"contexts ended before round {s}") from None
-
-    return following
+    def flag(self, y: float) -> str:
+        """What to say of an outcome beyond the floor or the ceiling; empty when there is nothing to say."""
+        if self.floor is not None and self.sign * y < self.sign * self.floor:
+            return f"the outcome {y!r} is worse than the floor {self.floor!r}"
+        if self.ceiling is not None and self.sign * y > self.sign * self.ceiling:
+            return f"the outcome {y!r} is better than the ceiling {self.ceiling!r}"
+        return ""

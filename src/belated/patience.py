@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from belated.errors import InvalidInput
-from belated.plain import is_number, number, shown, unwrapped
+from belated.validation import is_number, number, shown, unwrapped
 
 SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "w": 604800.0}
 AUTO = {"auto": False, "auto-clock": True}  # -> by the clock

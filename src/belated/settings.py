@@ -11,17 +11,17 @@ from typing import Any, Literal
 
 from belated.errors import AlreadyExists, BelatedError, Contradiction, InvalidInput
 from belated.learner.algorithms import Algorithm, algorithm_of, named
+from belated.learner.choice.decide import greedy_set
+from belated.learner.choice.problem import Problem
 from belated.learner.confidence import Theory
-from belated.learner.decide import greedy_set
-from belated.learner.domain import Finite
-from belated.learner.problem import Problem
+from belated.learner.gp.domain import Finite
 from belated.learner.silence import SILENCES, Silence, silence_of
-from belated.outcome import Outcome
-from belated.parameters import Choice, Integer, Real
+from belated.objective import Outcome
 from belated.patience import Patience
-from belated.plain import listed, shown, whole
-from belated.points import Points
-from belated.space import Space
+from belated.space.encoding import Space
+from belated.space.parameters import Choice, Integer, Real
+from belated.space.points import Points
+from belated.validation import listed, shown, whole
 
 Declared = Mapping[str, Real | Integer | Choice] | Points | Space
 Late = Literal["use", "ignore"]

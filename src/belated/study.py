@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import numpy as np
 
-from belated.answers import Belief, Replay, Worst
 from belated.errors import (
     AlreadyEnded,
     AlreadyTold,
@@ -34,33 +33,34 @@ from belated.errors import (
     UnknownStudy,
     UnknownTrial,
 )
-from belated.events import FAILURES, Adjusted, Amended, Asked, Ended, Event, Failed, Failure, Refused, Told
-from belated.fold import Fold, Known, Params
 from belated.learner.algorithms import Algorithm
-from belated.learner.decide import NUMERICS, belief_at
-from belated.learner.kernels import Array
+from belated.learner.arrays import Array
+from belated.learner.belief import Belief as ModelBelief
+from belated.learner.blas import one_thread, versions
+from belated.learner.choice.candidates import best_of, with_context
+from belated.learner.choice.decide import NUMERICS, belief_at
+from belated.learner.choice.problem import Cache
+from belated.learner.gp.scale import Scale
 from belated.learner.policies import Greedy
-from belated.learner.problem import Cache
-from belated.learner.queries import best_of, with_context
-from belated.learner.scale import Scale
-from belated.learner.silence import Belief as ModelBelief
 from belated.learner.silence import Silence
-from belated.ledger import Ledger, store
-from belated.ledger.memory import MemoryLedger
-from belated.machine import one_thread, versions
-from belated.outcome import Outcome
-from belated.plain import listed, number, shown, whole
-from belated.points import Points
+from belated.objective import Outcome
+from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Told
+from belated.record.ledger import Ledger, store
+from belated.record.ledger.memory import MemoryLedger
+from belated.record.state import Fold, Known
+from belated.record.trials import Row, State
+from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Status, Trial, Worst
 from belated.settings import Counted, Declared, Late, Repeats, Settings, agreed, settle
-from belated.space import Space
-from belated.trials import Receipt, Row, State, Status, Trial, frozen
+from belated.space.encoding import Space
+from belated.space.points import Points
+from belated.validation import Params, frozen, listed, number, shown, whole
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from belated.advice import Advice, Outlook
-    from belated.optimize import Run
-    from belated.waits import DelayReport
+    from belated.delays.advice import Advice, Outlook
+    from belated.delays.report import DelayReport
+    from belated.execution.optimize import Run
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 LONGEST_KEY = 512  # a key is part of an index, and PostgreSQL's take 2700 bytes
@@ -275,7 +275,7 @@ class Study:
         """What patience is to be chosen by, where that is due at this ask."""
         if not self.settings.patience.auto:
             return None
-        from belated.advice import Outlook, due
+        from belated.delays.advice import Outlook, due
 
         return Outlook.of(self._fold, now) if due(self._state) else None
 
@@ -492,7 +492,7 @@ class Study:
         >>> run.told
         20
         """
-        from belated.optimize import optimize
+        from belated.execution.optimize import optimize
 
         return optimize(
             self, f, rounds, workers, executor=executor, contexts=contexts, progress=progress, resume=resume
@@ -621,7 +621,7 @@ class Study:
 
     def _delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
         """The same without a warning, for those who use the report and do not show it."""
-        from belated.waits import report
+        from belated.delays.report import report
 
         with self._lock:
             self._sync()
@@ -631,7 +631,7 @@ class Study:
         """How long to wait: what each patience would cost (how many outcomes arrive within it, how many queries it
         keeps open, how wide it makes the confidence interval), and which one is advised; print it. In rounds or by the
         clock; None: as patience is. Nothing changes; with patience="auto" the study follows this advice by itself."""
-        from belated.advice import Outlook
+        from belated.delays.advice import Outlook
 
         with self._lock:
             self._sync()
@@ -766,7 +766,7 @@ class Study:
 
 def _adjusted(outlook: Outlook) -> list[Adjusted]:
     """The change of patience that the outlook calls for, if any."""
-    from belated.advice import adjusted
+    from belated.delays.advice import adjusted
 
     change = adjusted(outlook.advice(), outlook.at)
     return [] if change is None else [change]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import belated
-from belated.environment import value_of
-from belated.space import Space
+from belated.simulation.simulate import value_of
+from belated.space.encoding import Space
 from benchmarks.regret import functions
 from benchmarks.regret.columns import Columns, parameters
 from benchmarks.regret.entrants import entrants

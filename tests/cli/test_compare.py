@@ -9,8 +9,8 @@ import pytest
 
 import belated
 from belated.cli.compare import listed, wait_of
-from belated.cli.standings import chosen, draw
 from belated.comparison.compare import compare
+from belated.plotting.comparison import chosen, draw
 from tests.cli.shell import parsed, run
 
 STORE = "sqlite:///lab.db"

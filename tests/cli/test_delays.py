@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 import belated
-from belated.learner.delays import ByInput, Distribution, Geometric, Poisson
+from belated.learner.delays.distributions import ByInput, Distribution, Geometric, Poisson
 from tests.cli import shell
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")

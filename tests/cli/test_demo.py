@@ -13,7 +13,7 @@ import pytest
 
 import belated
 from belated.cli import COMMANDS
-from belated.cli.contest import ENTRANTS
+from belated.simulation.contest import ENTRANTS
 from tests.cli.shell import parsed, run
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")

@@ -14,11 +14,11 @@ from matplotlib.image import imread
 import belated
 from belated import Choice, Integer, Points, Real, Study
 from belated.cli import main
-from belated.cli import panels as panels_module
-from belated.cli.panels import BLUE, ORANGE, VERMILLION, draw, slants, unit_of
-from belated.cli.picture import FORMATS
-from belated.cli.portrait import GRID, portrait
-from belated.learner.delays import kaplan_meier
+from belated.learner.delays.survival import kaplan_meier
+from belated.plotting import study as panels_module
+from belated.plotting.portrait import GRID, portrait
+from belated.plotting.study import BLUE, ORANGE, VERMILLION, draw, slants, unit_of
+from belated.plotting.style import FORMATS
 
 DAY = 86400.0
 
@@ -147,7 +147,7 @@ def overlaps(figure) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("make", STUDIES, ids=lambda make: make.__name__)
 def test_no_words_cover_each_other(make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    monkeypatch.setattr(panels_module, "save", lambda figure, out, dpi: found.append(overlaps(figure)))
+    monkeypatch.setattr(panels_module, "save_page", lambda figure, out, dpi: found.append(overlaps(figure)))
     draw(portrait(make()), tmp_path / "a.png")
     assert found == [[]]
 
@@ -176,7 +176,7 @@ def test_the_floor_or_what_stands_in_is_a_line(
         lines.update({line.get_label(): line.get_ydata()[0] for line in figure.axes[0].lines})
         assert overlaps(figure) == []
 
-    monkeypatch.setattr(panels_module, "save", seen)
+    monkeypatch.setattr(panels_module, "save_page", seen)
     draw(portrait(study), tmp_path / "a.png")
     assert [name for name in lines if "floor" in name] == ([label] if label else [])
     if label:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import belated
-from belated.cli.records import json_of
+from belated.cli.io.files import json_of
 from belated.errors import InvalidInput
 from tests.cli.shell import run
 

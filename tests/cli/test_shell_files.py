@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import belated
-from belated.cli.cells import Cells, texts
-from belated.events import Amended, Asked, Failed, Refused, Told
-from belated.plain import key_of
-from belated.space import Space
+from belated.cli.io.cells import Cells, texts
+from belated.record.events import Amended, Asked, Failed, Refused, Told
+from belated.space.encoding import Space
+from belated.validation import key_of
 from tests.cli.shell import invoke, said
 from tests.places import events
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from belated.errors import Taken
-from belated.events import Amended, Asked, Ended, Event, Failed, Refused, Told, event_of, plain_of
-from belated.ledger import Ledger
+from belated.record.events import Amended, Asked, Ended, Event, Failed, Refused, Told, event_of, plain_of
+from belated.record.ledger import Ledger
 
 Handles = Callable[[], Ledger]  # each call another handle on the same events
 

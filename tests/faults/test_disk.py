@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from belated.check import acknowledged
+from belated.record.check import acknowledged
 from tests.faults.client import NAME, VERBS
 from tests.faults.world import Answer, Lab, client, small_disk, sound
 

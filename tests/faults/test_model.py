@@ -17,8 +17,8 @@ import pytest
 
 from belated import BelatedError, Choice, Integer, Real, Study
 from belated.learner.algorithms import DEFAULT, paper
-from belated.learner.kernels import SE, Matern52
-from belated.ledger import store
+from belated.learner.gp.kernels import SE, Matern52
+from belated.record.ledger import store
 from belated.settings import Settings
 from tests.faults.client import NAME, fill
 from tests.faults.world import Lab, client, sound

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from belated import InvalidInput, Real, Study
 from belated.cli import main
-from belated.events import Told
-from belated.ledger import store
+from belated.record.events import Told
+from belated.record.ledger import store
 from tests.faults.world import sound
 
 POISON = {

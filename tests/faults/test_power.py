@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from belated.errors import Unreadable
-from belated.events import Event
-from belated.ledger import store
+from belated.record.events import Event
+from belated.record.ledger import store
 from belated.study import Study
 from tests.faults.client import NAME, create
 from tests.faults.world import Lab, sound

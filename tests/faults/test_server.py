@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from belated import Study, Trial
-from belated.check import acknowledged
 from belated.errors import Unreachable
+from belated.record.check import acknowledged
 from tests.faults.client import NAME, VERBS, create, fill
 from tests.faults.proxy import Cut, Proxy, proxying
 from tests.faults.world import CLIENT, ENV, client, running, small_disk, sound

@@ -10,8 +10,8 @@ import pytest
 
 from belated import Study
 from belated.errors import AlreadyTold, Taken
-from belated.events import Asked, Told
-from belated.ledger import store
+from belated.record.events import Asked, Told
+from belated.record.ledger import store
 from tests.faults.client import NAME, fill
 from tests.faults.world import running, sound
 

@@ -21,7 +21,7 @@ import pytest
 
 import belated
 from belated import Study
-from belated.check import Report, check
+from belated.record.check import Report, check
 from tests.faults.client import NAME, fill
 
 ROOT = Path(__file__).resolve().parents[2]

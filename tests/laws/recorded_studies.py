@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from belated import Choice, Integer, Points, Real, Study, algorithms, confidence, kernels
-from belated.events import plain_of
-from belated.machine import versions
+from belated.learner.blas import versions
+from belated.record.events import plain_of
 
 RECORD = Path(__file__).with_name("choices.json")
 ROUNDS = 22
@@ -41,6 +41,7 @@ class Scene:
     hour: float = 3600.0  # how much time passes from one ask to the next
     delay: float = 4.0  # mean, in rounds
     silent: float = 0.15  # the share that is never heard
+    rounds: int = ROUNDS
     failures: bool = False
     amendments: bool = False
     by_hand: bool = False
@@ -97,7 +98,7 @@ def scenes() -> dict[str, Scene]:
         ),
         "default, in batches": Scene(SQUARE, {"silence": "unknown", "initial": 3}, batches=True),
         "default, part fixed by hand": Scene(MIXED, {"silence": "unknown"}, fixed={"kind": "b"}, by_hand=True),
-        "default, no repeats": Scene(LINE, {"silence": "unknown", "repeats": "never"}, amendments=True),
+        "default, no repeats": Scene(LINE, {"silence": "unknown", "repeats": "never"}, amendments=True, rounds=11),
         "GP-UCB-SDF by the clock": Scene(GRID, _paper("GP-UCB-SDF") | {"patience": "5h"}),
         "GP-TS-SDF, by hand, minimise": Scene(
             GRID,
@@ -113,6 +114,10 @@ def scenes() -> dict[str, Scene]:
             {"algorithm": algorithms.paper("GP-UCB-SDF", kernel=kernels.SE(0.2), beta=theory), "patience": 6},
             amendments=True,
         ),
+        "default, unknown, many rounds": Scene(GRID, {"silence": "unknown", "repeats": "always"}, rounds=130),
+        "default, waiting, many rounds in a box": Scene(SQUARE, {"silence": "waiting", "patience": 9}, rounds=70),
+        "GP-UCB-SDF, many rounds": Scene(GRID, _paper("GP-UCB-SDF"), rounds=130),
+        "GP-BTS, many rounds in a box": Scene(SQUARE, _paper("GP-BTS"), rounds=70),
         "GP-BUCB after uncertainty sampling": Scene(SQUARE, {"algorithm": algorithms.paper("GP-BUCB", start=4)}),
     }
 
@@ -122,8 +127,7 @@ def run_study(seed: int, scene: Scene) -> Study:
     now = [1e6]
     study = Study.create(space=scene.space, context=scene.context, seed=seed, clock=lambda: now[0], **scene.settings)
     coming: list[tuple[int, int]] = []  # (round, trial)
-    rounds = 11 if scene.settings.get("repeats") == "never" else ROUNDS
-    for t in range(1, rounds + 1):
+    for t in range(1, scene.rounds + 1):
         rng = np.random.default_rng([seed, t, 1])
         now[0] += scene.hour
         if scene.by_hand and t in (3, 9):

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from belated import Study
-from belated.events import event_of, plain_of
-from belated.ledger.memory import MemoryLedger
-from belated.machine import versions
+from belated.learner.blas import versions
+from belated.record.events import event_of, plain_of
+from belated.record.ledger.memory import MemoryLedger
 from tests.laws.recorded_studies import RECORD, run_study, scenes
 
 WRITTEN = json.loads(RECORD.read_text(encoding="utf-8"))

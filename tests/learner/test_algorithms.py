@@ -12,9 +12,9 @@ import pytest
 from belated.errors import InvalidInput
 from belated.learner.algorithms import DEFAULT, PAPER, Schedule, named, paper
 from belated.learner.confidence import Constant, Theory
-from belated.learner.kernels import SE, Matern52, Product
+from belated.learner.gp.kernels import SE, Matern52, Product
+from belated.learner.gp.scale import FloorToOne, Robust
 from belated.learner.policies import UCB, LogEI, Overtaking, ThompsonSampling
-from belated.learner.scale import FloorToOne, Robust
 from belated.learner.silence import Floor, Ignored, Unknown
 
 THEORY = Theory(B_f=2.0, R=0.1, delta=0.1, horizon=100)

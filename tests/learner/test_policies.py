@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from belated.learner.kernels import SE, Matern52, Product
+from belated.learner.belief import Belief
+from belated.learner.gp.kernels import SE, Matern52, Product
+from belated.learner.gp.posterior import GP
 from belated.learner.policies import UCB, Greedy, LogEI, Overtaking, ThompsonSampling, UncertaintySampling, log_h
-from belated.learner.posterior import GP
-from belated.learner.silence import Belief
 
 KERNELS = {
     "SE": SE((0.3, 0.5, 0.8), 1.7),

@@ -12,26 +12,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.errors import InvalidInput
-from belated.learner.arrivals import Arrivals
-from belated.learner.kernels import SE, Matern52
-from belated.learner.posterior import GP
-from belated.learner.silence import (
-    SILENCES,
-    Belief,
-    Fading,
-    Filled,
-    Floor,
-    Halfway,
-    History,
-    Ignored,
-    Memory,
-    Nearest,
-    Unknown,
-    Waiting,
-    believe,
-    comes,
-    in_time,
-)
+from belated.learner.belief import Belief, Memory, believe
+from belated.learner.delays.survival import Arrivals
+from belated.learner.gp.kernels import SE, Matern52
+from belated.learner.gp.posterior import GP
+from belated.learner.history import History, in_time
+from belated.learner.silence import SILENCES, Fading, Filled, Floor, Halfway, Ignored, Nearest, Unknown, Waiting, comes
 
 inf = math.inf
 GP_ = GP(SE(0.3), 0.05)

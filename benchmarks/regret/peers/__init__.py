@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from belated import Study
-from belated.paper.task import Task
+from belated.simulation.task import Task
 
 
 def here(task: Task, study: Study) -> Mapping[str, Any]:

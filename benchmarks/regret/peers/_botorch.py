@@ -16,9 +16,9 @@ from botorch.optim import optimize_acqf, optimize_acqf_discrete, optimize_acqf_m
 from gpytorch.mlls import ExactMarginalLogLikelihood
 
 from belated import Study
-from belated.environment import Chooser
-from belated.paper.task import Task
-from belated.parameters import Real
+from belated.simulation.simulate import Chooser
+from belated.simulation.task import Task
+from belated.space.parameters import Real
 from benchmarks.regret.columns import Columns, parameters
 from benchmarks.regret.peers import here
 from benchmarks.regret.world import space_filling

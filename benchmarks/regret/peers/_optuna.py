@@ -11,9 +11,9 @@ import optuna
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from belated import Study
-from belated.environment import Chooser
-from belated.paper.task import Task
-from belated.parameters import Choice, Parameter, Real
+from belated.simulation.simulate import Chooser
+from belated.simulation.task import Task
+from belated.space.parameters import Choice, Parameter, Real
 from benchmarks.regret.columns import parameters
 from benchmarks.regret.peers import here
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from botorch.acquisition.monte_carlo import qUpperConfidenceBound
 
-from belated.environment import Chooser
-from belated.paper.task import Task
+from belated.simulation.simulate import Chooser
+from belated.simulation.task import Task
 from benchmarks.regret.peers._botorch import asking
 
 NAME = "BoTorch qUCB"

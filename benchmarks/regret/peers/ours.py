@@ -11,8 +11,8 @@ from typing import Any
 import belated
 from belated import Study
 from belated.learner.algorithms import PAPER
-from belated.paper.task import Task
 from belated.settings import Counted
+from belated.simulation.task import Task
 
 CANDIDATE = "default"
 SILENCES = {CANDIDATE: "unknown"} | {f"default ({silence})": silence for silence in ("waiting", "fading", "floor")}

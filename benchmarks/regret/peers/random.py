@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from belated import Study
-from belated.environment import Chooser
-from belated.paper.task import Task
-from belated.space import Space
+from belated.simulation.simulate import Chooser
+from belated.simulation.task import Task
+from belated.space.encoding import Space
 
 NAME = "random"
 NEEDS = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from belated.cli.found import as_json, opened, say, taken, verb
+from belated.cli._common import as_json, opened, say, taken, verb
 
 
 @click.command()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from belated import Study, Trial
-from belated.cli.cells import context_of, decimal, integer, moment, pairs, params_of
-from belated.cli.found import as_json, following, opened, say, taken, verb
-from belated.cli.looks import described, plain_trial, short, table
+from belated.cli._common import as_json, following, opened, say, taken, verb
+from belated.cli._format import described, plain_trial, short
+from belated.cli.io.cells import context_of, decimal, integer, moment, pairs, params_of
 from belated.errors import InvalidInput
+from belated.wording import format_table
 
 
 @click.command()
@@ -57,7 +58,7 @@ def several(study: Study, trials: list[Trial], url: str) -> str:
     names = study.settings.space.names
     rows = [[str(trial.number), *(short(trial.params[name]) for name in names)] for trial in trials]
     told = following(study, url, "tell {} NUMBER VALUE")
-    return f"{table(['trial', *names], rows)}\nWhen an outcome comes: {told}"
+    return f"{format_table(['trial', *names], rows)}\nWhen an outcome comes: {told}"
 
 
 @click.command()

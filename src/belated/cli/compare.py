@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
+from belated.cli._common import as_json, opened, taken, verb
 from belated.cli.demo import at_least, writable
-from belated.cli.found import as_json, opened, taken, verb
-from belated.cli.standings import draw
 from belated.comparison.candidates import Wait
 from belated.comparison.compare import compare as compared
 from belated.errors import InvalidInput, Unavailable
-from belated.parallel import cores
+from belated.execution.parallel import cores
+from belated.plotting.comparison import draw
 
 
 @click.command()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from belated.cli.found import as_json, opened, say, taken, verb
-from belated.cli.looks import table
-from belated.waits import SHARES, DelayReport
+from belated.cli._common import as_json, opened, say, taken, verb
+from belated.delays.report import SHARES, DelayReport
+from belated.wording import format_table
 
 
 @click.command()
@@ -43,4 +43,4 @@ def quantiles(report: DelayReport) -> str:
         [f"{100 * share:.0f} %", "not yet" if t is None else report.spelled(t)]
         for share, t in zip(SHARES, times, strict=True)
     ]
-    return table(["share", "has come within"], rows)
+    return format_table(["share", "has come within"], rows)

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from belated.cli.contest import ENTRANTS, Contest, Summary, Task, hold
-from belated.cli.looks import counted
-from belated.cli.picture import FORMATS, draw
 from belated.errors import InvalidInput, Unavailable
-from belated.parallel import cores
+from belated.execution.parallel import cores
+from belated.plotting.demo import draw
+from belated.plotting.style import FORMATS
+from belated.simulation.contest import ENTRANTS, Contest, Summary, Task, hold
+from belated.wording import format_count
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -111,7 +112,7 @@ def progress(runs: int, hidden: bool) -> Iterator[Callable[[], None]]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        racing = bar.add_task(f"{len(ENTRANTS)} algorithms, {counted(runs // len(ENTRANTS), 'seed')}", total=runs)
+        racing = bar.add_task(f"{len(ENTRANTS)} algorithms, {format_count(runs // len(ENTRANTS), 'seed')}", total=runs)
         yield lambda: bar.advance(racing)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from belated import Study, studies
-from belated.cli.cells import decimal, integer
-from belated.cli.found import as_json, following, misused, say, verb
-from belated.cli.spaces import SETTINGS, Ordered, either, from_csv, from_options, from_toml, parameter_options
+from belated.cli._common import as_json, following, misused, say, verb
+from belated.cli.io.cells import decimal, integer
+from belated.cli.io.spaces import SETTINGS, Ordered, either, from_csv, from_options, from_toml, parameter_options
 from belated.errors import InvalidInput, Unreachable, Unreadable
 from belated.learner.algorithms import PAPER
 from belated.learner.silence import SILENCES

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from belated.cli.cells import context_of
+from belated.cli._common import as_json, opened, say, taken, verb
 from belated.cli.demo import at_least, writable
-from belated.cli.found import as_json, opened, say, taken, verb
-from belated.cli.panels import draw
-from belated.cli.portrait import portrait
+from belated.cli.io.cells import context_of
 from belated.errors import InvalidInput
+from belated.plotting.portrait import portrait
+from belated.plotting.study import draw
 
 
 @click.command()

@@ -12,13 +12,14 @@ from typing import Any
 import click
 
 from belated import Study, Trial, Worst, studies
-from belated.cli.cells import context_of
-from belated.cli.found import as_json, name_of, opened, say, taken, verb
-from belated.cli.happened import Change, changes
-from belated.cli.looks import counted, described, lasted, plain_trial, short, table
+from belated.cli._common import as_json, name_of, opened, say, taken, verb
+from belated.cli._format import described, lasted, plain_trial, short
+from belated.cli.io.cells import context_of
+from belated.cli.io.history import Change, changes
 from belated.errors import InvalidInput, NothingHeard
 from belated.patience import duration
-from belated.trials import Status
+from belated.results import Status
+from belated.wording import format_count, format_table
 
 STATUSES: tuple[Status, ...] = ("pending", "heard", "late", "expired", "failed")
 
@@ -90,7 +91,7 @@ def overview(study: Study, trials: list[Trial] | None = None) -> dict[str, Any]:
 
 def listing(every: list[dict[str, Any]]) -> str:
     rows = [[each["study"], *(str(each["counts"][status]) for status in STATUSES)] for each in every]
-    return table(["study", *STATUSES], rows)
+    return format_table(["study", *STATUSES], rows)
 
 
 def with_age(trial: Trial, now: float, last: int) -> dict[str, Any]:
@@ -157,7 +158,7 @@ def lines(study: Study, trials: list[Trial], now: float, last: int) -> list[str]
             ]
         )
     titles = ["trial", "status", "waited", *(["rounds"] if rounds else []), "outcome", *names, *around]
-    return ["", table(titles, rows), *flags]
+    return ["", format_table(titles, rows), *flags]
 
 
 @click.command()
@@ -191,7 +192,7 @@ def close(words: tuple[str, ...], url: str, in_json: bool) -> None:
     study = opened(url, name)
     study.close()
     waiting = sum(trial.status in ("pending", "expired") for trial in study.trials())
-    still = f"; outcomes of the {counted(waiting, 'query', 'queries')} still out are taken" if waiting else ""
+    still = f"; outcomes of the {format_count(waiting, 'query', 'queries')} still out are taken" if waiting else ""
     say({"study": study.name, "closed": True, "out": waiting}, in_json, lambda: f"Study {study.name} is closed{still}")
 
 
@@ -206,7 +207,7 @@ def check(words: tuple[str, ...], url: str, in_json: bool, every: bool) -> None:
     Example:
       $ belated check catalyst
     """
-    from belated.check import check as checked
+    from belated.record.check import check as checked
 
     name, _ = taken(words, 0, "[NAME]")
     if every and name is not None:

@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from belated import Receipt, Study
-from belated.cli.bulk import Outcomes, tell_all
-from belated.cli.cells import decimal, moment
-from belated.cli.found import Signed, as_json, name_of, number_of, of_trial, opened, remedied, say, taken, verb
-from belated.cli.looks import counted, lasted, plain_trial, short
+from belated.cli._common import Signed, as_json, name_of, number_of, of_trial, opened, remedied, say, taken, verb
+from belated.cli._format import lasted, plain_trial, short
+from belated.cli.io.bulk import Outcomes, tell_all
+from belated.cli.io.cells import decimal, moment
 from belated.errors import AlreadyTold, InvalidInput
-from belated.events import FAILURES
+from belated.results import FAILURES
+from belated.wording import format_count
 
 
 @click.command(cls=Signed)
@@ -77,13 +78,13 @@ def receipt_words(study: Study, receipt: Receipt) -> str:
 
 
 def told_words(told: Outcomes) -> str:
-    parts = [counted(told.told, "outcome")]
+    parts = [format_count(told.told, "outcome")]
     if told.late:
         parts.append(f"{told.late} of them late")
     if told.duplicate:
         parts.append(f"{told.duplicate} told before")
     if told.empty:
-        parts.append(f"{counted(told.empty, 'row')} without a value")
+        parts.append(f"{format_count(told.empty, 'row')} without a value")
     return "\n".join([f"Told {', '.join(parts)}", *(f"  ({flag})" for flag in told.flags)])
 
 

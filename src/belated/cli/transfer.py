@@ -12,13 +12,13 @@ from pathlib import Path
 import click
 
 from belated import Study
-from belated.cli.bulk import at_once, copied
-from belated.cli.found import as_json, name_of, say, taken, verb, warn
-from belated.cli.happened import Step, do_again, happened, missing, untold
-from belated.cli.looks import counted
-from belated.cli.records import Faults, written
-from belated.cli.rows import Place, Row, as_csv, as_json_lines, key_of_row, place_of, records_of, row_of
-from belated.events import NAMES, Event
+from belated.cli._common import as_json, name_of, say, taken, verb, warn
+from belated.cli.io.bulk import at_once, copied
+from belated.cli.io.files import Faults, written
+from belated.cli.io.history import Step, do_again, happened, missing, untold
+from belated.cli.io.rows import Place, Row, as_csv, as_json_lines, key_of_row, place_of, records_of, row_of
+from belated.record.events import NAMES, Event
+from belated.wording import format_count
 
 FORMATS = ("csv", "jsonl")
 
@@ -52,7 +52,7 @@ def export(words: tuple[str, ...], url: str, kind: str | None, out: Path | None)
             click.echo(piece, nl=False)
     else:
         written(out, pieces)
-        click.echo(f"Wrote {counted(len(trials), 'trial')} to {out}", err=True)
+        click.echo(f"Wrote {format_count(len(trials), 'trial')} to {out}", err=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +90,12 @@ def import_(words: tuple[str, ...], url: str, in_json: bool, dry_run: bool) -> N
     done = at_once(url, name_of(url, name), lambda study, events: take_in(study, events, path), asks=True, dry=dry_run)
     if done.new and done.pending_before and done.aged:
         would = "would be" if dry_run else "is" if done.pending_before == 1 else "are"
-        queries = counted(done.pending_before, "pending query", "pending queries")
-        warn(f"{queries} {would} {counted(done.new, 'round')} older by the imported rows; import before asking")
-    parts = [counted(done.new, "new trial"), f"{done.known} here before", counted(done.told, "outcome")]
+        queries = format_count(done.pending_before, "pending query", "pending queries")
+        warn(f"{queries} {would} {format_count(done.new, 'round')} older by the imported rows; import before asking")
+    parts = [format_count(done.new, "new trial"), f"{done.known} here before", format_count(done.told, "outcome")]
     parts += [f"{n} {what}" for what in ("failed", "refused", "amended") if (n := getattr(done, what))]
     verb_ = "Would import" if dry_run else "Imported"
-    say(asdict(done), in_json, lambda: f"{verb_} {counted(done.rows, 'row')}: {', '.join(parts)}")
+    say(asdict(done), in_json, lambda: f"{verb_} {format_count(done.rows, 'row')}: {', '.join(parts)}")
 
 
 @dataclass(frozen=True, order=True)

@@ -15,9 +15,9 @@ from belated.errors import Contradiction, InvalidInput
 from belated.learner.algorithms import PAPER, Algorithm, named
 from belated.learner.silence import SILENCES, Silence
 from belated.patience import Patience
-from belated.plain import shown
 from belated.settings import Settings
 from belated.study import Study
+from belated.validation import shown
 
 SAID = ("floor", "unknown", "waiting", "fading")  # silences of those whose algorithm implies none
 QUANTILES = (0.5, 0.8, 0.95)  # of the delays seen, for those who know a patience

@@ -13,19 +13,19 @@ import numpy as np
 
 from belated.comparison.candidates import QUANTILES, Candidate, Scale, Wait, candidates, scale_of, wait_of
 from belated.comparison.compared import Compared, Measure, compared
+from belated.comparison.statistics import MOST
 from belated.comparison.world import Source, World, source
-from belated.environment import simulate
 from belated.errors import InvalidInput
+from belated.execution.parallel import in_parallel
+from belated.execution.terminal import progress_bar
 from belated.learner.algorithms import Algorithm
-from belated.learner.arrivals import ENOUGH
-from belated.learner.kernels import Array
+from belated.learner.arrays import Array
+from belated.learner.delays.survival import ENOUGH
 from belated.learner.silence import Silence
-from belated.ledger.memory import MemoryLedger
-from belated.paper.statistics import MOST
-from belated.parallel import in_parallel
-from belated.plain import shown, whole
+from belated.record.ledger.memory import MemoryLedger
+from belated.simulation.simulate import simulate
 from belated.study import Study
-from belated.terminal import progress_bar
+from belated.validation import shown, whole
 
 FEWEST, LONGEST = 30, 200  # rounds, unless said
 

@@ -15,8 +15,9 @@ from typing import Any, Literal
 import numpy as np
 
 from belated.comparison.candidates import Candidate
-from belated.learner.kernels import Array
-from belated.paper.statistics import MOST, Summary, differences, holm, least_p, sign_flip, summary
+from belated.comparison.statistics import MOST, Summary, differences, holm, least_p, sign_flip, summary
+from belated.learner.arrays import Array
+from belated.wording import align_columns, format_count
 
 LEVEL = 0.05  # of all that is told from chance together
 NAMED = 3  # candidates that a sentence names
@@ -129,7 +130,7 @@ class Compared:
         if least_p(self.seeds) * k <= LEVEL:
             return ""
         enough = next((n for n in range(1, MOST + 1) if least_p(n) * k <= LEVEL), MOST)
-        return f"With {_counted(self.seeds, 'seed')} nothing can be told from chance; that takes {enough}."
+        return f"With {format_count(self.seeds, 'seed')} nothing can be told from chance; that takes {enough}."
 
     def __str__(self) -> str:
         return "\n".join([self.table, "", self.answer, f"{self.world} {CAVEAT}", *filter(None, [self.warning])])
@@ -140,7 +141,7 @@ class Compared:
     @property
     def table(self) -> str:
         """A line per candidate, the best first."""
-        after = f"after {_counted(self.rounds, 'round')}, mean{'' if self.seeds == 1 else ' ± standard error'}"
+        after = f"after {format_count(self.rounds, 'round')}, mean{'' if self.seeds == 1 else ' ± standard error'}"
         counts = {self.measure: " ↓"}  # what the lines are sorted by
         regrets = [f"{measure}{counts.get(measure, '')}" for measure in ("simple", "cumulative")]
         titles = ["algorithm", "silence", "patience", *regrets, "than the study's", "p"]
@@ -162,7 +163,7 @@ class Compared:
             [
                 f"Regret {after}; sorted and compared by {self.measure} regret",
                 "",
-                *_aligned([titles, *lines], words=3),
+                *align_columns([titles, *lines], numbers=range(3, len(titles))),
                 "* what the study uses",
             ]
         )
@@ -242,16 +243,3 @@ def _cells(values: Sequence[Summary], signed: bool = False) -> list[str]:
     return [
         f"{value.mean:{form}}" + ("" if math.isnan(value.error) else f"±{value.error:.{digits}f}") for value in values
     ]
-
-
-def _aligned(lines: Sequence[Sequence[str]], words: int) -> list[str]:
-    """Columns side by side: the first so many to the left, numbers to the right."""
-    widths = [max(len(line[c]) for line in lines) for c in range(len(lines[0]))]
-    return [
-        "  ".join(f"{cell:{'<' if c < words else '>'}{widths[c]}}" for c, cell in enumerate(line)).rstrip()
-        for line in lines
-    ]
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun if n == 1 else noun + 's'}"

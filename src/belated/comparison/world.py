@@ -17,35 +17,34 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
 
+from belated.delays.report import DelayReport, Waits
 from belated.errors import NothingHeard
+from belated.learner.arrays import Array
+from belated.learner.blas import one_thread
+from belated.learner.choice.candidates import listed_queries, with_context
+from belated.learner.choice.decide import prior
+from belated.learner.choice.maximize import Search, maximize
+from belated.learner.choice.problem import Problem
 from belated.learner.confidence import Constant
-from belated.learner.decide import prior
-from belated.learner.evidence import FEWEST, Fit, Weak, fit, groups_of
-from belated.learner.kernels import Array
-from belated.learner.maximize import Search, maximize
+from belated.learner.gp.fit import FEWEST, Fit, Weak, fit, groups_of
+from belated.learner.gp.posterior import Path, Posterior
+from belated.learner.gp.scale import Bounds, Scale
 from belated.learner.policies import EXACT
-from belated.learner.posterior import Path, Posterior
-from belated.learner.problem import Problem
-from belated.learner.queries import listed_queries, with_context
-from belated.learner.scale import Bounds, Scale
-from belated.machine import one_thread
+from belated.results import Trial
 from belated.settings import Settings
 from belated.study import Study
-from belated.trials import Trial, frozen
-from belated.waits import DelayReport, Waits
+from belated.validation import Params, frozen
 
 # Streams of a world's random numbers, keyed (seed, 0, stream): noise and delays of query s are keyed (seed, s, ...).
 FUNCTION, CONTEXTS, SEARCH = 3, 4, 5
 WORLDS = 2**32  # seeds of worlds begin here, those of studies at 0: they draw from other streams
 STEP = 1e-4  # on the unit cube, of a gradient by differences
 CANDIDATES, STARTS = 2048, 16  # of the search for the best v
-
-Params = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from belated.errors import InvalidInput
 from belated.learner.confidence import Constant, Theory
-from belated.learner.evidence import Weak
-from belated.learner.kernels import SE, Kernel, Matern52, kernel_of
+from belated.learner.gp.fit import Weak
+from belated.learner.gp.kernels import SE, Kernel, Matern52, kernel_of
+from belated.learner.gp.scale import FloorToOne, Robust, Scaling
 from belated.learner.policies import UCB, LogEI, Overtaking, Policy, ThompsonSampling
-from belated.learner.scale import FloorToOne, Robust, Scaling
 from belated.learner.silence import Floor, Ignored, Silence, Unknown
-from belated.plain import checked, is_positive, shown
+from belated.validation import checked, is_positive, shown
 
 Beta = Constant | Theory
 

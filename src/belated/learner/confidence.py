@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from belated.errors import InvalidInput, NotPositiveDefinite
-from belated.plain import checked
-
-Array = NDArray[np.float64]
+from belated.learner.arrays import Array
+from belated.validation import checked
 
 
 class Covariance(Protocol):

@@ -12,10 +12,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.random import Generator
 
-from belated.learner.kernels import Array
-from belated.learner.posterior import Over, Path, Posterior
-from belated.learner.silence import Belief
-from belated.plain import Fieldless
+from belated.learner.arrays import Array
+from belated.learner.belief import Belief
+from belated.learner.gp.posterior import Over, Path, Posterior
+from belated.validation import Fieldless
 
 EXACT = 4000  # points of a list up to which a draw is exact: its root costs O(|Q|³) and |Q|² numbers
 TINY = 1e-12  # a standard deviation below this (relative to the prior's) counts as this

@@ -13,61 +13,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from belated.errors import InvalidInput
-from belated.learner.kernels import Array, Mask
-from belated.learner.posterior import GP, Grown, Posterior
-from belated.plain import Fieldless
+from belated.learner.arrays import Array, Mask
+from belated.learner.gp.posterior import Posterior
+from belated.learner.history import History, arrived
+from belated.validation import Fieldless
 
 LOOKED_AT = 200  # waits that are compared by query, spread evenly over the order of asking
 MARGIN = 3.0  # of log-likelihood by which waits must be foretold better by query than without
 NOTHING = 1e-9  # a row that counts less than this is left out
-SOFT = 0.25  # noise of a soft fill, as a share of its distance from the belief
-
-
-def in_time(delay: Array, age: Array, m: float | Array) -> Mask:
-    """1{d_s ≤ min(m, t - s)}, the paper's indicator."""
-    return np.asarray(delay <= np.minimum(m, age))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class History:
-    """What a choice knows: one row per query asked so far, by number. The model's scale has the best largest."""
-
-    number: NDArray[np.intp]
-    X: Array
-    y: Array  # the outcome where seen
-    seen: Mask  # heard, and the model may use it
-    pending: Mask  # not heard, still within patience
-    infeasible: Mask  # x made it fail: counts as the floor
-    gone: Mask  # lost or withdrawn: as if never asked
-    recent: Mask  # age ≤ m and not gone: what ν_t sums over
-    by_hand: Mask  # not chosen by us
-    order: NDArray[np.intp]  # when the outcome was told, for the order of arrival
-    lams: Array  # the outcome's own noise variance, NaN where lam serves
-    floor: float | None  # the least value f can take; None: unknown and nothing heard to stand in for it
-    waited: Array  # d where told, the age so far elsewhere; NaN where that says nothing of delays (added, failed)
-    arrived: Mask  # told, in time or late
-    late: Mask  # told after patience had run out
-
-    @property
-    def known(self) -> Mask:
-        """The rows whose value needs no filling: heard, or infeasible (the floor)."""
-        return self.seen | self.infeasible
-
-    @property
-    def settled(self) -> Mask:
-        """Known, or silent for longer than patience: under a silence that does not forget, that is an outcome too."""
-        return self.known | ~(self.pending | self.gone)
-
-    def own_lams(self, gp: GP) -> Array:
-        return np.where(np.isnan(self.lams), gp.lam, self.lams)
 
 
 class Filled(NamedTuple):
@@ -213,7 +173,7 @@ class Fading(Fieldless):
 def comes(h: History) -> tuple[Array, Array]:
     """P(it still comes | out for so long) and P(it never comes), for every query             (n,), (n,)."""
     # only here: `import belated` is lighter without it
-    from belated.learner.arrivals import ENOUGH, Arrivals, Nearby, spread
+    from belated.learner.delays.survival import ENOUGH, Arrivals, Nearby, spread
 
     counted = np.flatnonzero(~np.isnan(h.waited))
     arrivals = Arrivals(h.waited[counted], h.arrived[counted])
@@ -262,85 +222,6 @@ def believed(h: History, heard: Callable[[], Posterior]) -> Array:
     if np.any(h.pending):
         fill[h.pending] = heard().mean(h.X[h.pending])
     return fill
-
-
-def arrived(h: History) -> NDArray[np.intp]:
-    """The known rows in order of arrival."""
-    rows = np.flatnonzero(h.known)
-    return rows[np.argsort(h.order[rows], kind="stable")]
-
-
-@dataclass(frozen=True, eq=False)
-class Belief:
-    """A posterior, and which of its rows the policies need to know about."""
-
-    posterior: Posterior
-    known: Mask  # rows with an outcome of their own
-    recent: Mask  # rows that ν_t sums over
-    z: Array = field(default_factory=lambda: np.empty(0))  # the context that the next query is for, if any
-    widths: Array | None = None  # the share of each row's σ that ν_t counts; None: all of it
-
-    def recent_spread(self) -> float:
-        """Σ σ(x_s) over the recent queries, as ν_t counts them."""
-        std = self.posterior.std_of(self.recent)
-        return float(np.sum(std if self.widths is None else std * self.widths[self.recent]))
-
-    @cached_property
-    def means(self) -> Array:
-        """μ at the queries with an outcome of their own, each as it would be in the context at hand."""
-        if not len(self.z):
-            return self.posterior.mean_of(self.known)
-        rows = self.posterior.X[self.known].copy()
-        rows[:, : len(self.z)] = self.z
-        return self.posterior.mean(rows)
-
-
-@dataclass
-class Memory:
-    """The factors that a study keeps between asks: of the known rows, and of the rows of the belief."""
-
-    heard: Grown = field(default_factory=Grown)
-    belief: Grown = field(default_factory=Grown)
-
-
-def believe(
-    gp: GP,
-    silence: Silence,
-    h: History,
-    Q: Array | None = None,
-    memory: Memory | None = None,
-    z: Array | None = None,
-    soft: bool = False,
-) -> Belief:
-    """The belief that a silence makes of a history. `memory` only saves time: without it the numbers are the same.
-
-    With `soft` a pending query that is filled far from the belief is taken as an outcome with noise of its own, a
-    quarter of that distance: where little is known it counts in full, beside what was heard it bends nothing."""
-    memory = memory or Memory()
-    floor = gp.mean if h.floor is None else h.floor
-    h = replace(h, y=np.where(h.infeasible, floor, h.y))
-    lams = h.own_lams(gp)
-    in_order = arrived(h)
-    made: list[Posterior] = []
-
-    def heard() -> Posterior:
-        if not made:
-            made.append(memory.heard.condition(gp, h.number[in_order], h.X[in_order], h.y[in_order], lams[in_order]))
-        return made[0]
-
-    rows, y_tilde, shares, widths = silence.fill(h, floor, heard)
-    if np.any(np.isnan(y_tilde)):
-        raise InvalidInput(f"{silence!r} left an outcome unfilled")
-    if soft:  # the noise of a soft fill changes from ask to ask: those rows come last, so that the others stay factored
-        last = np.lexsort((h.order[rows], h.pending[rows]))
-        rows, y_tilde = rows[last], y_tilde[last]
-        shares, widths = (None if parts is None else parts[last] for parts in (shares, widths))
-    own = lams[rows] if shares is None else lams[rows] / shares
-    if soft and np.any(h.pending[rows]):
-        distance = np.nan_to_num(y_tilde - believed(h, heard)[rows])
-        own = np.where(h.pending[rows], np.maximum(own, np.square(SOFT * distance)), own)
-    posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q)
-    return Belief(posterior, h.known[rows], h.recent[rows], np.empty(0) if z is None else z, widths)
 
 
 SILENCES: dict[str, Silence] = {

@@ -1,0 +1,254 @@
+"""The 22 panels of the paper's Figures 1-5 as values: what is optimised, by whom, with which delays, what is claimed.
+
+mu   mean of the Poisson delays
+m    patience; the four baselines know none
+T    iterations shown. Iteration 1 is after the five initial points, as the authors' released runs count
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from belated.errors import InvalidInput
+from belated.learner.algorithms import PAPER, named
+from belated.learner.delays.distributions import Delay, Fixed, Poisson
+from belated.simulation.task import Task
+from reproduction import cnn, dengue, gpu, lda, lr, multitask, svm, synthetic
+
+INITIAL = 5
+Reading = Literal["text", "released"]
+READINGS: tuple[Reading, ...] = ("text", "released")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """One line of a panel."""
+
+    key: str  # in the names of its studies
+    label: str
+    algorithm: str
+    delay: Delay | None  # None: the task's own
+    patience: int | str | None
+    silence: str | None = None  # None: implied by the algorithm
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What the paper says of a panel, and the comparisons that it comes to."""
+
+    text: str
+    less: tuple[tuple[str, str], ...]  # (a, b): a's regret is less than b's
+    alike: tuple[tuple[str, str], ...] = ()  # (a, b): neither is better
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One picture: several curves on one task."""
+
+    name: str
+    title: str
+    task: Callable[[int], Task]
+    curves: tuple[Curve, ...]
+    claim: Claim | None = None  # None: the paper has no such panel
+    measure: Literal["simple", "cumulative"] = "simple"
+    ylabel: str = "simple regret"
+    iterations: int = 100
+    quick: int = 40  # iterations of a quick pass
+    before: int = INITIAL - 1  # queries before iteration 1
+    every: int = 1  # iterations between the entries of a recorded curve
+    readings: tuple[Reading, ...] = ("text",)
+    pace: Mapping[str, Any] = field(default_factory=dict)  # every= or workers= of simulate, where the clock decides
+
+    def curve(self, key: str) -> Curve:
+        """The curve of that key."""
+        return next(curve for curve in self.curves if curve.key == key)
+
+
+STOCHASTIC, DETERMINISTIC, DRIFT = Poisson(10), Fixed(10), Poisson(3)
+FAMILIES = {"UCB": ("GP-UCB-SDF", "GP-UCB", "GP-BUCB"), "TS": ("GP-TS-SDF", "asy-TS", "GP-BTS")}
+
+
+def by(algorithm: str, delay: Delay | None, m: int | str | None, silence: str | None = None) -> Curve:
+    """An algorithm under these delays; m for those who know a patience."""
+    patience = None if named(algorithm).patience is False else m
+    key = algorithm if silence is None else f"{algorithm}-{silence}"
+    label = algorithm if silence is None else f"{algorithm} ({silence})"
+    return Curve(key=key, label=label, algorithm=algorithm, delay=delay, patience=patience, silence=silence)
+
+
+def family(kind: str, delay: Delay, m: int) -> tuple[Curve, ...]:
+    """The SDF method and its two baselines."""
+    return tuple(by(name, delay, m) for name in FAMILIES[kind])
+
+
+def outperforms(kind: str, text: str) -> Claim:
+    """The SDF method has smaller regret than both of its baselines."""
+    sdf, *baselines = FAMILIES[kind]
+    return Claim(text=text, less=tuple((sdf, other) for other in baselines))
+
+
+SYNTHETIC = "GP-{}-SDF has smaller simple regret than both baselines"
+TUNING = "GP-{}-SDF outperforms the corresponding baselines"
+CONTEXTUAL = "GP-{}-SDF incurs smaller cumulative regret than the other baselines"
+HOW: dict[str, tuple[Delay, int]] = {"Poisson(10) delays": (STOCHASTIC, 20), "every delay 10": (DETERMINISTIC, 10)}
+
+
+def _synthetic() -> list[Panel]:
+    """Figure 1, and its twin for Thompson sampling, Figure 5."""
+    by_mu = tuple(
+        Curve(
+            key=f"mu{mu}", label=f"μ = {mu}, m = {2 * mu}", algorithm="GP-UCB-SDF", delay=Poisson(mu), patience=2 * mu
+        )
+        for mu in (5, 10, 20, 30)
+    )
+    by_m = tuple(
+        Curve(key=f"m{m}", label=f"m = {m}", algorithm="GP-UCB-SDF", delay=STOCHASTIC, patience=m)
+        for m in (5, 10, 20, 40)
+    )
+    panels = [
+        Panel(
+            name="fig1a",
+            title="Synthetic, GP-UCB-SDF: delay distributions",
+            task=synthetic.task,
+            curves=by_mu,
+            claim=Claim(
+                text="larger delays (larger μ) result in worse performance",
+                less=(("mu5", "mu10"), ("mu10", "mu20"), ("mu20", "mu30")),
+            ),
+        ),
+        Panel(
+            name="fig1b",
+            title="Synthetic, GP-UCB-SDF: values of m, Poisson(10) delays",
+            task=synthetic.task,
+            curves=by_m,
+            claim=Claim(
+                text="an overly small m leads to large regrets; m = 20 and m = 40 are comparable",
+                less=(("m20", "m5"), ("m40", "m5")),
+                alike=(("m20", "m40"),),
+            ),
+        ),
+    ]
+    for figure, kind, letters in (("fig1", "UCB", "cd"), ("fig5", "TS", "ab")):
+        for letter, (words, (delay, m)) in zip(letters, HOW.items(), strict=True):
+            panels.append(
+                Panel(
+                    name=f"{figure}{letter}",
+                    title=f"Synthetic, {kind}, {words}",
+                    task=synthetic.task,
+                    curves=family(kind, delay, m),
+                    claim=outperforms(kind, SYNTHETIC.format(kind)),
+                )
+            )
+    return panels
+
+
+def _tuning(
+    figure: str, letters: str, what: str, task: Callable[[int], Task], readings: tuple[Reading, ...]
+) -> list[Panel]:
+    """Four panels of one model: UCB and Thompson sampling, stochastic and deterministic delays."""
+    settings = [(kind, words) for kind in FAMILIES for words in HOW]
+    return [
+        Panel(
+            name=f"{figure}{letter}",
+            title=f"{what}, {kind}, {words}",
+            task=task,
+            curves=family(kind, *HOW[words]),
+            claim=outperforms(kind, TUNING.format(kind)),
+            ylabel="validation error",
+            readings=readings,
+        )
+        for letter, (kind, words) in zip(letters, settings, strict=True)
+    ]
+
+
+def _contextual(letters: str, what: str, task: Callable[[int], Task], rounds: int, quick: int) -> list[Panel]:
+    """Two panels of one contextual problem."""
+    return [
+        Panel(
+            name=f"fig4{letter}",
+            title=f"{what}, {kind}, Poisson(3) delays",
+            task=task,
+            curves=family(kind, DRIFT, 6),
+            claim=outperforms(kind, CONTEXTUAL.format(kind)),
+            measure="cumulative",
+            ylabel="cumulative regret",
+            iterations=rounds,
+            quick=quick,
+            before=0,
+            every=10,
+        )
+        for letter, kind in zip(letters, FAMILIES, strict=True)
+    ]
+
+
+PANELS = {
+    panel.name: panel
+    for panel in sorted(
+        [
+            *_synthetic(),
+            *_tuning("fig2", "abcd", "SVM", svm.task, READINGS),
+            *_tuning("fig2", "efgh", "CNN", cnn.task, ("text",)),
+            *_tuning("fig3", "abcd", "LR", lr.task, ("text",)),
+            *_contextual("ab", "Multi-task", multitask.task, 1500, 90),
+            *_contextual("cd", "Non-stationary", svm.growing, 600, 90),
+        ],
+        key=lambda panel: panel.name,
+    )
+}
+
+
+def everyone(m: str) -> tuple[Curve, ...]:
+    """All six algorithms and the default, under delays that belong to the data; silence only means "not yet" there."""
+    return (*(by(name, None, m) for name in PAPER), by("default", None, m, "unknown"))
+
+
+BEYOND = {
+    panel.name: panel
+    for panel in (
+        Panel(
+            name="lda",
+            title="Online LDA, recorded running times, 8 workers, m = 8 hours",
+            task=lda.task,
+            curves=everyone("8h"),
+            ylabel="simple regret (perplexity)",
+            iterations=80,
+            pace={"workers": 8},
+        ),
+        Panel(
+            name="gpu",
+            title="GPU tuning, six GPUs in turn, recorded compile and run times, 8 workers, m = 6 seconds",
+            task=gpu.task,
+            curves=everyone("6s"),
+            measure="cumulative",
+            ylabel="cumulative regret (log time)",
+            iterations=240,
+            quick=60,
+            before=0,
+            every=10,
+            pace={"workers": 8},
+        ),
+        Panel(
+            name="dengue",
+            title="Synthetic, delays of dengue reports, one query a day, m = 4 weeks",
+            task=dengue.task,
+            curves=everyone("4w"),
+            pace={"every": "1d"},
+        ),
+    )
+}
+
+
+def chosen(names: Sequence[str]) -> list[Panel]:
+    """The panels that are named: fig1c, fig2 (all of a figure), beyond, lda, or all (the 22 of the paper)."""
+    groups = {"all": list(PANELS.values()), "beyond": list(BEYOND.values())}
+    every = {**PANELS, **BEYOND}
+    found: dict[str, Panel] = {}
+    for name in names:
+        group = groups.get(name) or [panel for panel in every.values() if panel.name == name or panel.name[:-1] == name]
+        if not group:
+            figures = "fig1 to fig5, all, beyond, theory"
+            raise InvalidInput(f"there is no panel {name!r}; there are {figures}, {', '.join(every)}")
+        found |= {panel.name: panel for panel in group}
+    return list(found.values())

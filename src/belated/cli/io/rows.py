@@ -1,0 +1,264 @@
+"""Trials as rows of a file, and back: what `belated export` writes and `belated import` reads.
+
+A row is a trial: its number, params, context, asked_at, and what ended it (outcome, noise, told_at, known_from, or
+failure). Statuses and ages are not in it: they follow. known_from is the first number whose choice could use the
+outcome, so that delays in rounds come back too. A row of JSON lines has a history where more happened than one tell.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from belated import Study, Trial
+from belated.cli.io.cells import Cells, decimal, integer, moment
+from belated.cli.io.files import Faults, Record, csv_of, json_lines_of
+from belated.cli.io.history import End, Step, end_of, step_of
+from belated.errors import InvalidInput
+from belated.record.events import Failed, Told
+from belated.results import FAILURES, Failure
+from belated.validation import frozen, number, shown, whole
+
+FIELDS = ("number", "asked_at", "outcome", "noise", "told_at", "known_from", "failure")
+ALIASES = {"value": "outcome", "at": "asked_at"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A trial of a file."""
+
+    line: int
+    params: Mapping[str, Any]
+    context: Mapping[str, Any] | None
+    number: int | None = None
+    asked_at: float | None = None
+    outcome: float | None = None
+    noise: float | None = None
+    told_at: float | None = None
+    known_from: int | None = None
+    failure: Failure | None = None
+    history: tuple[Step, ...] = ()  # everything that happened to it; empty: no more than its outcome says
+    key: str = field(default="")  # what makes importing again change nothing
+
+    def steps(self, asked_at: float, now: float) -> Sequence[Step]:
+        """All that happened to it: its history, or what its outcome or failure comes to; times that it leaves out are
+        when it was asked, and now."""
+        if self.history or (self.outcome is None and self.failure is None):
+            return self.history
+        event: Told | Failed
+        if self.failure is not None:
+            event = Failed(number=0, kind=self.failure, at=now if self.told_at is None else self.told_at)
+        else:
+            at = asked_at if self.told_at is None else self.told_at
+            event = Told(number=0, value=self.outcome or 0.0, noise=self.noise, at=at)
+        return [Step(event, self.known_from or 0)]
+
+    def rounds(self, step: Step) -> int:
+        """How many rounds after it was asked a step could be known; 1 is at once."""
+        return 1 if self.number is None else max(1, step.known_from - self.number)
+
+
+def title(name: str) -> str:
+    """The CSV column of a parameter; its own name, unless that is taken."""
+    reserved = name in {*FIELDS, *ALIASES, "key"} or name.startswith(("params.", "context.")) or name != name.strip()
+    return f"params.{name}" if reserved else name
+
+
+# Writing --------------------------------------------------------------------------------------------------------------
+
+
+def plain_row(trial: Trial, steps: Sequence[Step] = ()) -> dict[str, Any]:
+    row: dict[str, Any] = {"number": trial.number, "params": dict(trial.params)}
+    if trial.context is not None:
+        row["context"] = dict(trial.context)
+    row["asked_at"] = trial.asked_at
+    for name in FIELDS[2:]:
+        value = getattr(trial, name)
+        if value is not None:
+            row[name] = value
+    if steps and not (len(steps) == 1 and isinstance(steps[0].event, Told)):
+        row["history"] = [step.plain() for step in steps]
+    return row
+
+
+def as_json_lines(trials: Iterable[Trial], steps: Mapping[int, Sequence[Step]]) -> Iterator[str]:
+    rows = (plain_row(trial, steps.get(trial.number, ())) for trial in trials)
+    return (json.dumps(row, allow_nan=False) + "\n" for row in rows)
+
+
+def as_csv(study: Study, trials: Iterable[Trial]) -> Iterator[str]:
+    space, context = study.settings.space, study.settings.context
+    query, around = Cells(space), None if context is None else Cells(context)
+    z = () if context is None else context.names
+    yield _line(["number", *map(title, space.names), *(f"context.{name}" for name in z), *FIELDS[1:]])
+    for trial in trials:
+        cells = [str(trial.number), *(query.text(name, trial.params[name]) for name in space.names)]
+        if around is not None and trial.context is not None:
+            cells += [around.text(name, trial.context[name]) for name in z]
+        ends = [getattr(trial, name) for name in FIELDS[1:]]
+        yield _line([*cells, *("" if v is None else v if isinstance(v, str) else repr(v) for v in ends)])
+
+
+def _line(cells: list[str]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+def records_of(study: Study, path: Path, faults: Faults) -> list[Record]:
+    """The records of a CSV, or of JSON lines, by the file's ending."""
+    ending = path.suffix.lower()
+    if ending in (".jsonl", ".ndjson"):
+        return json_lines_of(path, faults)
+    if ending != ".csv":
+        raise InvalidInput(f"FILE must end in .csv or .jsonl (got {path})")
+    return csv_of(path, faults, known=[*columns_of(study), *ALIASES, "key"])
+
+
+def columns_of(study: Study) -> list[str]:
+    """The columns of an export, and others that mean a parameter; those that a person would type first."""
+    space, context = study.settings.space, study.settings.context
+    around = {} if context is None else _columns(context.names, "context.")
+    typed = [*map(title, space.names), *FIELDS[1:], *around]
+    return list(dict.fromkeys([*typed, *FIELDS, *_columns(space.names, "params.")]))
+
+
+def _columns(names: Iterable[str], prefix: str) -> dict[str, str]:
+    """The columns that may hold a parameter, and which."""
+    return {column: name for name in names for column in (f"{prefix}{name}", *([name] if title(name) == name else []))}
+
+
+def row_of(study: Study, record: Record, nested: bool) -> Row:
+    """A record as a row, its values those of the study's space; nested when it comes from JSON."""
+    space, context = study.settings.space, study.settings.context
+    if nested:
+        params, around, ends = _nested(record.cells)
+    else:
+        query, outer = _columns(space.names, "params."), {}
+        if context is not None:
+            outer = {c: n for c, n in _columns(context.names, "context.").items() if c not in query}
+        cells, z = Cells(space), None if context is None else Cells(context)
+        params = {query[c]: cells.value(query[c], text) for c, text in record.cells.items() if c in query}
+        around = {outer[c]: z.value(outer[c], text) for c, text in record.cells.items() if z and c in outer} or None
+        ends = {c: text for c, text in record.cells.items() if c not in query and c not in outer}
+    for alias, name in ALIASES.items():
+        if alias in ends and name in ends:
+            raise InvalidInput(f"give {alias} or {name}, not both")
+        if alias in ends:
+            ends[name] = ends.pop(alias)
+    space.encode(params)  # refuses what does not lie in the space
+    if context is not None and around is not None:
+        context.encode(around)
+        around = context.as_given(around)
+    failure = ends.get("failure")
+    if failure is not None and failure not in FAILURES:
+        raise InvalidInput(f"failure must be one of {', '.join(FAILURES)} (got {shown(failure)})")
+    if failure is not None and "outcome" in ends:
+        raise InvalidInput("a row has an outcome or a failure, not both")
+    key = ends.get("key", "")
+    if not isinstance(key, str):
+        raise InvalidInput(f"key must be a string (got {shown(key)})")
+    history = _history(ends)
+    return Row(
+        line=record.line,
+        params=space.as_given(params),
+        context=around,
+        number=_whole(ends, "number"),
+        asked_at=_time(ends, "asked_at"),
+        outcome=_number(ends, "outcome"),
+        noise=_number(ends, "noise"),
+        told_at=_time(ends, "told_at"),
+        known_from=_whole(ends, "known_from"),
+        failure=failure,
+        history=history,
+        key=key,
+    )
+
+
+def _history(ends: Mapping[str, Any]) -> tuple[Step, ...]:
+    """The steps of a row, if it has any; what they come to is what the row says."""
+    given = ends.get("history", [])
+    if not isinstance(given, list):
+        raise InvalidInput(f"history must be a list of steps (got {shown(given)})")
+    steps = tuple(map(step_of, given))
+    said = _number(ends, "outcome"), _number(ends, "noise"), ends.get("failure")
+    if steps and end_of(steps) != said:
+        there, here = (worded(end) for end in (end_of(steps), said))
+        raise InvalidInput(f"its history comes to {there}, the row says {here}; change both, or leave history out")
+    return steps
+
+
+def worded(end: End) -> str:
+    outcome, noise, failure = end
+    told = "nothing" if outcome is None else f"{outcome!r}" if noise is None else f"{outcome!r} (noise {noise!r})"
+    return failure or told
+
+
+def _nested(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]]:
+    known = {*FIELDS, *ALIASES, "key", "params", "context", "history"}
+    for name in cells:
+        if name not in known:
+            raise InvalidInput(f"there is no field {shown(name)}; parameters stand under params")
+    params, context = cells.get("params"), cells.get("context")
+    if not isinstance(params, dict):
+        raise InvalidInput(f"params must be an object (got {shown(params)})")
+    if context is not None and not isinstance(context, dict):
+        raise InvalidInput(f"context must be an object (got {shown(context)})")
+    rest = {name: value for name, value in cells.items() if name not in ("params", "context") and value is not None}
+    return params, context, rest
+
+
+def _number(ends: Mapping[str, Any], name: str) -> float | None:
+    given = ends.get(name)
+    return None if given is None else decimal(given, name) if isinstance(given, str) else number(given, name)
+
+
+def _whole(ends: Mapping[str, Any], name: str) -> int | None:
+    given = ends.get(name)
+    return None if given is None else integer(given, name) if isinstance(given, str) else whole(given, name)
+
+
+def _time(ends: Mapping[str, Any], name: str) -> float | None:
+    given = ends.get(name)
+    if not isinstance(given, str):
+        return None if given is None else number(given, name)
+    when = moment(given, name)
+    if not isinstance(when, datetime):
+        return when
+    try:
+        return when.timestamp()
+    except (ValueError, OverflowError):
+        raise InvalidInput(f"{name} must be a time that the clock can show (got {shown(given)})") from None
+
+
+# Identity -------------------------------------------------------------------------------------------------------------
+
+Place = tuple[object, object, float | None]
+
+
+def place_of(thing: Row | Trial) -> Place:
+    """What makes two trials the same one: params, context, and when it was asked."""
+    return frozen(thing.params), frozen(thing.context), thing.asked_at
+
+
+def key_of_row(row: Row, before: Counter[str]) -> str:
+    """The same for the same row of the same file, or of any file: content, and how often it came before."""
+    if row.key:
+        return f"import {row.key}"
+    said: list[Any] = [dict(row.params), row.context and dict(row.context), row.asked_at]
+    if row.asked_at is None:
+        said += [row.outcome, row.noise, row.told_at, row.failure]
+    text = json.dumps(said, sort_keys=True)
+    before[text] += 1
+    return "import " + hashlib.sha256(f"{text} {before[text]}".encode()).hexdigest()[:32]

@@ -1,0 +1,157 @@
+"""Paired comparisons of two curves, run by run: exact tests, Holm's correction, effect sizes.
+
+a_i, b_i  the quantity compared, of the i-th run of either curve; runs of the same seed are a pair
+d_i       a_i - b_i
+
+The sign-flip test asks how often |Σ s_i d_i| ≥ |Σ d_i| when every sign s_i = ±1 is equally likely, as it is when the
+two curves are exchangeable. All 2^n choices of signs are counted, without listing them: those of the first half of the
+runs are met with those of the second. Wilcoxon's signed-rank test is the same with ranks in place of the |d_i|.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from belated.errors import InvalidInput
+from belated.learner.arrays import Array
+
+MOST = 40  # pairs: 2^20 sums for either half
+ROUNDING = 1e-9  # of the size of what is summed: values are recorded in ten digits, so that closer sums may be equal
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A mean over runs and its standard error (NaN for a single run)."""
+
+    mean: float
+    error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """a against b, less being better."""
+
+    pairs: int
+    a: float  # means
+    b: float
+    difference: Summary  # of a - b
+    won: int  # pairs in which a is less
+    tied: int
+    lost: int
+    effect: float  # mean difference in standard deviations of the differences; NaN when there is none to divide by
+    p: float  # sign-flip, two-sided
+    p_ranks: float  # Wilcoxon's signed ranks, two-sided
+
+
+def summary(values: Sequence[float] | Array) -> Summary:
+    """The mean over runs and its standard error, s/√n with s² = Σ(v - mean)²/(n - 1)."""
+    v = np.asarray(values, dtype=float)
+    return Summary(float(np.mean(v)), float(np.std(v, ddof=1) / math.sqrt(len(v))) if len(v) > 1 else math.nan)
+
+
+def compare(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Comparison:
+    """Everything that is said of a pair of curves."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    d = differences(a, b)
+    spread = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0
+    difference = summary(d)
+    return Comparison(
+        pairs=len(d),
+        a=float(np.mean(a)),
+        b=float(np.mean(b)),
+        difference=difference,
+        won=int(np.sum(d < 0)),
+        tied=int(np.sum(d == 0)),
+        lost=int(np.sum(d > 0)),
+        effect=difference.mean / spread if spread > 0 else math.nan,
+        p=sign_flip(a, b),
+        p_ranks=signed_ranks(a, b),
+    )
+
+
+def differences(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Array:
+    """a_i - b_i, and exactly 0 where the two differ by rounding alone."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if a.ndim != 1 or a.shape != b.shape or not len(a):
+        raise InvalidInput(f"pairs need as many values of one curve as of the other (got {a.shape}, {b.shape})")
+    if not (np.all(np.isfinite(a)) and np.all(np.isfinite(b))):
+        raise InvalidInput("values to be compared must be finite")
+    d = a - b
+    return np.where(np.abs(d) <= _close(a, b), 0.0, d)
+
+
+def _close(a: Array, b: Array) -> float:
+    """The distance up to which two values are equal."""
+    return ROUNDING * float(max(np.max(np.abs(a)), np.max(np.abs(b))))
+
+
+def sign_flip(a: Sequence[float] | Array, b: Sequence[float] | Array) -> float:
+    """The exact two-sided p-value of the mean difference."""
+    d = differences(a, b)
+    return _as_extreme(d, ROUNDING * float(np.sum(np.abs(a)) + np.sum(np.abs(b))))
+
+
+def signed_ranks(a: Sequence[float] | Array, b: Sequence[float] | Array) -> float:
+    """The exact two-sided p-value of Wilcoxon's test: pairs without a difference left out, ties at their mean rank."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    d = differences(a, b)
+    d = d[d != 0]
+    return _as_extreme(np.sign(d) * ranks(np.abs(d), _close(a, b)), 0.25)  # sums of ranks are equal or ½ apart
+
+
+def ranks(values: Sequence[float] | Array, close: float = 0.0) -> Array:
+    """1 for the least; neighbours no further apart than `close` share the mean of their ranks."""
+    v = np.asarray(values, dtype=float)
+    order = np.argsort(v, kind="stable")
+    group = np.concatenate([[0], np.cumsum(np.diff(v[order]) > close)]) if len(v) else np.zeros(0, dtype=int)
+    size = np.bincount(group)
+    middle = np.cumsum(size) - (size - 1) / 2
+    placed = np.empty(len(v))
+    placed[order] = middle[group]
+    return placed
+
+
+def _as_extreme(d: Array, close: float) -> float:
+    """The share of the 2^n choices of signs with |Σ s_i d_i| ≥ |Σ d_i|; sums at most `close` apart count as equal."""
+    if len(d) > MOST:
+        raise InvalidInput(f"exact tests take at most {MOST} pairs (got {len(d)})")
+    least = abs(float(np.sum(d))) - close
+    if least <= 0:
+        return 1.0
+    first, second = _sums(d[: len(d) // 2]), np.sort(_sums(d[len(d) // 2 :]))
+    # All sums come with their negatives, so those at the upper end are half of the extreme ones.
+    above = len(second) - np.searchsorted(second, least - first, side="left")
+    return float(min(1.0, 2 * int(np.sum(above)) / 2.0 ** len(d)))
+
+
+def _sums(d: Array) -> Array:
+    """Σ s_i d_i for every choice of signs."""
+    sums = np.zeros(1)
+    for value in d:
+        sums = np.concatenate([sums - value, sums + value])
+    return sums
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's correction: the k-th smallest of K p-values times K - k + 1, at least the one before it, at most 1."""
+    corrected = [1.0] * len(p)
+    largest = 0.0
+    for k, i in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
+        largest = max(largest, min(1.0, (len(p) - k) * p[i]))
+        corrected[i] = largest
+    return corrected
+
+
+def least_p(pairs: int) -> float:
+    """The smallest p-value that the sign-flip test can give: every pair to the same side."""
+    return float(min(1.0, 2.0 ** (1 - pairs)))
+
+
+def mean_ranks(values: Array) -> list[Summary]:
+    """Of an array of curves × runs: every curve's rank within a run (1 for the least), averaged over runs."""
+    placed = np.array([ranks(run, ROUNDING * float(np.max(np.abs(run)))) for run in np.asarray(values, dtype=float).T])
+    return [summary(column) for column in placed.T]

@@ -1,0 +1,39 @@
+"""Delays: their distributions, for simulations; what a study has seen of its own is `study.delays()`.
+
+>>> from belated.delays import Poisson
+>>> Poisson(10).rho(20) > 0.99
+True
+"""
+
+from belated.learner.delays.distributions import (
+    ByInput,
+    Delay,
+    Distribution,
+    Empirical,
+    Exponential,
+    Fixed,
+    Geometric,
+    LogNormal,
+    Poisson,
+    Sometimes,
+    Uniform,
+)
+from belated.learner.delays.survival import Band, Survival, kaplan_meier, rho
+
+__all__ = [
+    "Band",
+    "ByInput",
+    "Delay",
+    "Distribution",
+    "Empirical",
+    "Exponential",
+    "Fixed",
+    "Geometric",
+    "LogNormal",
+    "Poisson",
+    "Sometimes",
+    "Survival",
+    "Uniform",
+    "kaplan_meier",
+    "rho",
+]

@@ -1,0 +1,358 @@
+"""How long to wait: what each patience m would cost, and which one is advised. The answer of `study.advise()`.
+
+S(a)   P(d > a), by Kaplan-Meier (learner/arrivals.py)
+ρ_m    1 - S(m), the share of outcomes that come within m, with 95 % confidence limits
+σ_s    the belief's standard deviation at query s, given all queries, as a share of the prior's: at most 1
+ν(m)   β + Σ σ_s over the queries of the last m, what the paper's interval is wide: the longer m, the wider
+c(m)   ν(m) / lower limit of ρ_m. Theorem 2 bounds a round's regret by (2/ρ_m) ν σ: the m with the least c is advised
+open   rate · ∫_0^m S(a) da, how many queries are waited for at a time (Little's law); in rounds Σ_{a < m} S(a)
+
+Nothing is advised while fewer than ten outcomes were heard, nor while a longer wait than any so far could be better:
+as good as ν(longest wait), if all had come by then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from belated.delays.report import DelayReport, report
+from belated.errors import InvalidInput
+from belated.learner.arrays import Array
+from belated.learner.belief import Belief
+from belated.learner.blas import one_thread
+from belated.learner.choice.decide import NUMERICS, gp_at, on_scale, scale_of, width
+from belated.learner.choice.problem import Cache, Fitted
+from belated.learner.delays.survival import ENOUGH, Arrivals, Band, spread
+from belated.patience import SECONDS, Patience
+from belated.record.events import Adjusted
+from belated.record.state import Fold, Known
+from belated.record.trials import State
+from belated.settings import Settings
+from belated.wording import align_columns
+
+SHOWN = (0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # quantiles, of those that come, that have a row of their own
+MOST = 400  # m that are looked at
+NEWEST = 1000  # queries whose σ is computed
+ALIKE = 1.05  # a cost that is at most so much higher is as good
+GROWTH = 1.5  # of the heard, before patience is thought about again
+CHANGE = 0.2  # of m, below which it is left alone
+Scale = Literal["rounds", "clock"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """What one patience would cost."""
+
+    m: float  # rounds, or seconds by the clock
+    rho: Band  # ρ_m
+    open: float | None  # queries waited for at a time, at the pace so far; None: no time has passed
+    width: float  # ν(m), in units of β
+    cost: float  # c(m), in units of β; inf while nothing has come within m
+
+    def plain(self) -> dict[str, Any]:
+        return {
+            "m": self.m,
+            "rho": self.rho._asdict(),
+            "open": self.open,
+            "width": self.width,
+            "cost": self.cost if math.isfinite(self.cost) else None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """What each patience would cost a study, and which is advised; print it.
+
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    >>> print(study.advise())
+    Too early to advise: 0 outcomes were heard, and it takes 10. Leave patience as it is (none).
+    """
+
+    rows: tuple[Candidate, ...]  # by m
+    recommended: float | None  # m; None: too early to say
+    reason: str
+    meaning: str  # what patience means to this study
+    scale: Scale
+    current: Patience
+    heard: int
+    warning: str = ""  # what is wrong with the study's silence, as `study.delays()` has it
+
+    @property
+    def patience(self) -> Patience | None:
+        """The recommended one; None: too early to say."""
+        return None if self.recommended is None else Patience(self.recommended, self.scale == "clock")
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        return {
+            "recommended": self.recommended,
+            "patience": None if self.patience is None else str(self.patience),
+            "current": str(self.current),
+            "scale": self.scale,
+            "heard": self.heard,
+            "reason": self.reason,
+            "meaning": self.meaning,
+            "warning": self.warning,
+            "rows": [row.plain() for row in self.rows],
+        }
+
+    def __str__(self) -> str:
+        if not self.rows or self.heard < ENOUGH:
+            return self.reason
+        flag = f"\n! {self.warning}" if self.warning else ""
+        return f"{self._table()}\n\n{self.reason}\n{self.meaning}\n{LEGEND}{flag}"
+
+    def _table(self) -> str:
+        lines = [("m", "arrive by then", "kept open", "interval", "cost", "")]
+        for row in self.rows:
+            rho = row.rho
+            lines.append(
+                (
+                    str(Patience(row.m)) if self.scale == "rounds" else str(Patience(_readable(row.m), True)),
+                    f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)",
+                    "?" if row.open is None else f"{row.open:.1f}",
+                    f"{row.width:.2f}",
+                    f"{row.cost:.2f}",
+                    ", ".join(self._marks(row.m)),
+                )
+            )
+        return "\n".join(align_columns(lines))
+
+    def _marks(self, m: float) -> Iterator[str]:
+        if m == self.recommended:
+            yield "advised"
+        if m == self.current.m and self.current.by_clock == (self.scale == "clock"):
+            yield "now"
+
+
+def _readable(seconds: float) -> float:
+    """In three digits, or whole seconds."""
+    return float(f"{seconds:.3g}") if seconds < 1000 else float(round(seconds))
+
+
+LEGEND = (
+    "interval: β + Σ σ over the queries of the last m, in units of β; cost: interval / lower limit of what arrives."
+)
+
+
+class Spread(NamedTuple):
+    """What ν is made of."""
+
+    beta: float
+    age: Array  # of every query that is not gone, as the next choice sees it (by the clock: as the last one did)
+    sigma: Array
+
+    def nu(self, m: float) -> float:
+        return self.beta + float(np.sum(self.sigma[self.age <= m]))
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """All that advice depends on, as of one moment: later events do not change it."""
+
+    at: float
+    delays: DelayReport
+    known: Known
+    settings: Settings
+    age: Array  # of all queries
+    rate: float | None  # asks per round, or per second since the first
+
+    @classmethod
+    def of(cls, fold: Fold, now: float, by: Scale | None = None) -> Outlook:
+        seen, rows = report(fold, now, by), fold.state.rows
+        n = len(rows)
+        if seen.scale == "rounds":
+            return cls(now, seen, fold.known(now), fold.settings, n - np.arange(n, dtype=float), 1.0)
+        at = np.array([row.asked.asked_at for row in rows], dtype=float)
+        timed = [row.asked.asked_at for row in rows if not row.asked.told_at_once]
+        elapsed = max(now, *timed) - min(timed) if len(timed) else 0.0
+        age = np.max(at, initial=-math.inf) - at
+        return cls(now, seen, fold.known(now), fold.settings, age, len(timed) / elapsed if elapsed > 0 else None)
+
+    @property
+    def by_clock(self) -> bool:
+        return self.delays.scale == "clock"
+
+    @cached_property
+    def arrivals(self) -> Arrivals:
+        waits = self.delays.clock if self.by_clock else self.delays.rounds
+        return waits.arrivals
+
+    def advice(self) -> Advice:
+        """What each m would cost, and the best. An ask follows it, and has no time for the tests of a warning."""
+        own, longest, times = self.settings.patience, self.arrivals.longest, self.arrivals.survival.times
+        now = own.m if own.by_clock == self.by_clock and math.isfinite(own.m) else None
+        looked_at = {self._readable(float(times[i])) for i in spread(len(times), MOST)}
+        came = 1 - self.arrivals.never
+        quantiles = (self.arrivals.quantile(p * came) for p in SHOWN if came > 0)
+        shown = {self._readable(t) for t in quantiles if t is not None}
+        if self.arrivals.heard:
+            shown |= {self._least(longest)} | ({now} if now is not None else set())
+        costs = {m: self._candidate(m) for m in sorted(looked_at | shown) if m > 0}
+        best = min((row for row in costs.values() if row.m <= longest), key=lambda row: (row.cost, row.m), default=None)
+        early = self._too_early(best)
+        chosen = None if early or best is None else best
+        rows = tuple(row for m, row in costs.items() if m in shown or row is chosen)
+        reason = (
+            f"Too early to advise: {early} Leave patience as it is ({own})."
+            if chosen is None
+            else self._why(chosen, rows)
+        )
+        return Advice(
+            rows=rows,
+            recommended=None if chosen is None else chosen.m,
+            reason=reason,
+            meaning=meaning(self.settings),
+            scale=self.delays.scale,
+            current=own,
+            heard=self.arrivals.heard,
+        )
+
+    def _candidate(self, m: float) -> Candidate:
+        rho, unit = self.arrivals.rho(m), self.spread.beta or 1.0
+        nu = self.spread.nu(m) / unit
+        return Candidate(
+            m=m,
+            rho=rho,
+            open=None if self.rate is None else self.rate * waited(self.arrivals, m),
+            width=nu,
+            cost=nu / rho.low if rho.low > 0 else math.inf,
+        )
+
+    def _too_early(self, best: Candidate | None) -> str:
+        """Why nothing can be advised yet; empty when something can."""
+        heard = self.arrivals.heard
+        if heard < ENOUGH or best is None:
+            return f"{heard} outcome{' was' if heard == 1 else 's were'} heard, and it takes {ENOUGH}."
+        hoped = self.spread.nu(self.arrivals.longest) / (self.spread.beta or 1.0)
+        if self.arrivals.settled or best.width <= ALIKE * hoped * best.rho.estimate:
+            return ""
+        return (
+            f"{100 * best.rho.estimate:.0f} % of outcomes have come within {self._words(best.m)}, and none was waited "
+            f"for longer than {self._words(self._least(self.arrivals.longest))}, which may be too short for the rest."
+        )
+
+    @cached_property
+    def spread(self) -> Spread:
+        """σ at every query, given all of them; the newest hyperparameters that serve, else the bound σ ≤ 1."""
+        here = ~self.known.history.gone
+        with one_thread():
+            for fitted in [*reversed(self.known.fits), None]:
+                try:
+                    beta, sigma = self._newest(fitted)
+                except NUMERICS:
+                    continue
+                if math.isfinite(beta) and np.all(np.isfinite(sigma)):
+                    older = np.full(int(np.sum(here)) - len(sigma), float(np.mean(sigma)) if len(sigma) else 1.0)
+                    return Spread(beta, self.age[here], np.concatenate([older, sigma]))
+        return Spread(1.0, self.age[here], np.ones(int(np.sum(here))))
+
+    def _newest(self, fitted: Fitted | None) -> tuple[float, Array]:
+        """β_t, and σ at the newest queries given each other."""
+        problem, h, t = self.known.problem, self.known.history, self.known.t
+        rows = np.flatnonzero(~h.gone)[-NEWEST:]
+        gp = gp_at(problem, fitted, t)
+        lams = on_scale(problem, h, scale_of(problem, h, fitted)).own_lams(gp)[rows]
+        posterior = gp.condition(h.X[rows], np.full(len(rows), gp.mean), lams)
+        none = np.zeros(len(rows), dtype=bool)
+        beta = width(problem, Belief(posterior, none, none), problem.algorithm.moves[0], t, Cache())
+        return beta, posterior.std(posterior.X) / np.sqrt(gp.kernel.diag(posterior.X))
+
+    # In words ---------------------------------------------------------------------------------------------------------
+
+    def _why(self, best: Candidate, rows: Sequence[Candidate]) -> str:
+        rho = best.rho
+        share = f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)"
+        said = [f"Advised: {self._words(best.m)}. {share} of outcomes arrive by then."]
+        if longer := [row for row in rows if row.m > best.m]:
+            more, wider = 100 * (longer[0].rho.estimate - rho.estimate), 100 * (longer[0].width / best.width - 1)
+            said.append(
+                f"Waiting for {self._words(longer[0].m)} would bring {more:.0f} more of 100, and make the confidence "
+                f"interval {wider:.0f} % wider."
+            )
+        if shorter := [row for row in rows if row.m < best.m]:
+            less, narrower = 100 * (rho.estimate - shorter[-1].rho.estimate), 100 * (1 - shorter[-1].width / best.width)
+            said.append(
+                f"Waiting for {self._words(shorter[-1].m)} only would miss {less:.0f} more of 100, for an interval "
+                f"{narrower:.0f} % narrower."
+            )
+        return " ".join(said)
+
+    def _words(self, m: float) -> str:
+        return str(Patience(m, self.by_clock)) if m > 0 else "0"
+
+    def _readable(self, t: float) -> float:
+        """A time, in whole units of which there are at least ten, and no shorter; none longer than was waited."""
+        up = next((size * math.ceil(t / size) for size in self._units if t >= 10 * size), t)
+        return up if up <= self.arrivals.longest else t
+
+    def _least(self, t: float) -> float:
+        """The same, and no longer."""
+        return next((size * math.floor(t / size) for size in self._units if t >= 10 * size), t)
+
+    @property
+    def _units(self) -> list[float]:
+        return sorted((size for unit, size in SECONDS.items() if unit != "w"), reverse=True) if self.by_clock else []
+
+
+def waited(arrivals: Arrivals, m: float) -> float:
+    """∫_0^m S(a) da."""
+    S = arrivals.survival
+    ends = np.concatenate([S.times[S.times < m], [m]])
+    return float(np.sum(np.diff(ends, prepend=0.0) * np.concatenate([[1.0], S.survival])[: len(ends)]))
+
+
+def meaning(settings: Settings) -> str:
+    """What becomes of a query that is not heard within patience, in words."""
+    silence = settings.silence
+    after = (
+        "an outcome that comes later is still used"
+        if settings.late == "use"
+        else "an outcome that comes later is recorded, and not used"
+    )
+    match silence.spec().get("silence"):
+        case "floor":
+            return f"After m, silence counts as an outcome, the floor; {after}."
+        case "fading":
+            return f"After m, silence counts as the floor, and the less the likelier its outcome is to come; {after}."
+        case "ignored":
+            return f"Silence is nothing to the model, before m and after; {after}."
+    if silence.forgets:
+        return f"After m, a query that was not heard counts as never asked; {after}."
+    return f"After m, silence counts as what {silence!r} makes of it; {after}."
+
+
+# patience="auto" ------------------------------------------------------------------------------------------------------
+
+
+def due(state: State) -> bool:
+    """Whether patience is to be thought about at the next ask: ten were heard, and then whenever half as many again.
+
+    Of what choices knew, so that every worker and every restart thinks about it at the same asks."""
+    if not state.patience.auto:
+        return False
+    last = next((row.asked.number for row in reversed(state.rows) if not row.asked.by_hand), 0)
+    return _stage(state.heard_by(state.next_number)) > _stage(state.heard_by(last))
+
+
+def _stage(heard: int) -> int:
+    stage, least = 0, ENOUGH
+    while heard >= least:
+        stage, least = stage + 1, math.ceil(GROWTH * least)
+    return stage
+
+
+def adjusted(advice: Advice, at: float) -> Adjusted | None:
+    """The change that follows from an advice; None where m is near the one in force, or nothing is advised."""
+    m, now = advice.recommended, advice.current
+    if not now.auto or now.by_clock != (advice.scale == "clock"):
+        raise InvalidInput(f"patience is not for the study to choose (got {now})")
+    if m is None or (math.isfinite(now.m) and abs(m - now.m) <= CHANGE * now.m):
+        return None
+    return Adjusted(m=m, by_clock=now.by_clock, reason=advice.reason, at=at)

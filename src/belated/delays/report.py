@@ -1,0 +1,488 @@
+"""What a study has seen of its delays: the answer of `study.delays()`.
+
+Delays count in rounds or by the clock, as the study's patience does unless said otherwise. Rounds count as of the next
+ask: what is not heard now counts as not heard when the next query is chosen. A trial that was added together with its
+outcome has no delay and is left out. A trial that failed, for whatever reason, counts as silent until it did: "lost"
+and "withdrawn" say nothing about the delay, and "infeasible" is an answer, but no outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from belated.errors import InvalidInput
+from belated.learner.arrays import Array, Mask
+from belated.learner.blas import one_thread
+from belated.learner.choice.candidates import with_context
+from belated.learner.delays.dependence import Trend, Verdict, by_outcome, by_query
+from belated.learner.delays.survival import ENOUGH, Arrivals, Band, Nearby
+from belated.patience import duration
+from belated.record.state import Fold
+from belated.settings import Settings
+from belated.space.encoding import Space
+from belated.space.parameters import Choice
+from belated.validation import Params, number, shown
+from belated.wording import join_words
+
+LEVEL = 0.05  # of all that is tested together (Holm)
+SHARES = (0.25, 0.5, 0.75, 0.9, 0.95)  # whose quantiles are shown
+STREAM = 3  # of a study's random numbers, keyed (seed, trials, stream): what the tests draw
+Scale = Literal["rounds", "clock"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that delays were tested for depending on."""
+
+    on: Literal["query", "context", "outcome"]
+    p: float  # keeps its level while the optimiser improves
+    found: bool  # p is small, all tests considered
+    words: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Waits:
+    """Everything asked, on one time scale; a row each."""
+
+    waited: Array  # until it came, until it failed, or until now
+    limit: Array  # until now
+    came: Mask
+
+    @cached_property
+    def arrivals(self) -> Arrivals:
+        return Arrivals(self.waited, self.came)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DelayReport:
+    """What was seen of the delays of a study, and what that says of those to come.
+
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    >>> trials = [study.ask() for _ in range(4)]
+    >>> _ = study.tell(trials[0], 0.5), study.tell(trials[2], 0.7)
+    >>> report = study.delays()
+    >>> report.heard, report.pending, report.quantile(0.5)
+    (2, 2, 4.0)
+    >>> print(report)
+    2 heard, 2 pending. 90 % arrive within 4 rounds. Fewer than ten were heard: too few to foretell more.
+    """
+
+    settings: Settings
+    scale: Scale
+    rounds: Waits
+    clock: Waits
+    X: Array  # context and query of every row
+    y: Array  # its outcome, nan while it has none
+    out: Mask  # neither heard nor failed
+    added: int  # trials added with their outcomes: they have no delay
+
+    # What was seen ----------------------------------------------------------------------------------------------------
+
+    @property
+    def heard(self) -> int:
+        """Outcomes that have come, in time or late."""
+        return int(np.sum(self.rounds.came))
+
+    @property
+    def pending(self) -> int:
+        """Outcomes that may still come, those past patience among them."""
+        return int(np.sum(self.out))
+
+    @property
+    def failed(self) -> int:
+        """Trials that ended without an outcome."""
+        return len(self.out) - self.heard - self.pending
+
+    @cached_property
+    def expired(self) -> int:
+        """Of the pending, those past patience."""
+        patience = self.settings.patience
+        waits = self.clock if patience.by_clock else self.rounds
+        return int(np.sum(self.out & (waits.waited > patience.m)))
+
+    def quantile(self, q: float) -> float | None:
+        """After how many rounds, or seconds, the share q of all outcomes has come; None when it has not yet."""
+        return self._waits.arrivals.quantile(q)
+
+    def rho(self, m: float | str | timedelta | None = None) -> Band:
+        """The share that comes within m, with 95 % confidence limits at that m; None: within the study's patience.
+
+        m is in rounds, or in seconds (or "1h", or a timedelta) by the clock."""
+        return self._waits.arrivals.rho(self._m(m))
+
+    def rho_at(self, params: Params, context: Params | None = None, m: float | str | timedelta | None = None) -> float:
+        """The share that comes within m at one query: as rho says, unless delays were found to depend on it."""
+        row = with_context(self._context(context), self.settings.space.encode_all([params]))
+        model = self._nearby(self.scale)
+        if model is None:
+            return self.rho(m).estimate
+        return float(model.rho(self._m(m), row[:, self._matter])[0])
+
+    @property
+    def in_time(self) -> Band | None:
+        """The share that comes within the study's patience; None without one, or where it counts on another scale."""
+        own = self.settings.patience
+        return self.rho() if np.isfinite(own.m) and own.by_clock == (self.scale == "clock") else None
+
+    @property
+    def never(self) -> float:
+        """The share that never comes, as far as was waited; to be relied on once it is `settled`."""
+        return self._waits.arrivals.never
+
+    @property
+    def settled(self) -> bool:
+        """Whether silence has lasted long enough, since the longest delay, to say which share never comes."""
+        return self._waits.arrivals.settled
+
+    # What is to come --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def still_to_come(self) -> float | None:
+        """The share of the pending that is expected to come; 1/2 while fewer than ten were heard, None for no pending.
+
+        By what was seen so far: no delay longer than the longest wait is expected."""
+        if not self.pending:
+            return None
+        waits, model = self._waits, self._nearby(self.scale)
+        age = waits.waited[self.out]
+        if model is None:
+            return float(np.mean(waits.arrivals.comes(age)))
+        return model.expected(self.X[self.out][:, self._matter], age, np.inf) / self.pending
+
+    def expected(self, within: str | timedelta | None = None, *, rounds: int | None = None) -> float:
+        """How many outcomes of what is out now come within a time ("1h"), or within so many rounds."""
+        if (within is None) == (rounds is None):
+            raise InvalidInput('give a time, such as "1h", or rounds=10')
+        if rounds is not None:
+            scale: Scale = "rounds"
+            further = number(rounds, "rounds")
+        else:
+            if not isinstance(within, str | timedelta):
+                raise InvalidInput(f'within must be a timedelta or a string such as "1h" (got {shown(within)})')
+            scale, further = "clock", duration(within, "within")
+        if further < 0:
+            raise InvalidInput(f"rounds must be at least 0 (got {shown(rounds)})")
+        waits, model = self._on(scale), self._nearby(scale)
+        age = waits.waited[self.out]
+        if model is None:
+            return waits.arrivals.expected(age, further)
+        return model.expected(self.X[self.out][:, self._matter], age, further)
+
+    # What delays depend on --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def depends(self) -> tuple[Finding, ...]:
+        """Whether delays depend on the query, on the context, on the outcome; empty while fewer than ten were heard.
+
+        p-values of 999 redraws, from at most 2000 trials spread evenly over the order of asking. Those of query and
+        context allow for each other. What is `found` is so with an error of at most 5 % over all tests (Holm). Delays
+        that change in the course of a study look as if they depended on whatever changed with them."""
+        tested = {on: verdict for on, verdict in self._verdicts.items() if verdict is not None}
+        p_values = sorted(verdict.p for verdict in tested.values())
+        passed = [p * (len(p_values) - i) <= LEVEL for i, p in enumerate(p_values)]
+        most = max((p for p, _ in zip(p_values, _while(passed), strict=False)), default=-1.0)
+        findings = [
+            Finding(on=on, p=verdict.p, found=verdict.p <= most, words=self._say(on, verdict, verdict.p <= most))
+            for on, verdict in tested.items()
+        ]
+        also = {finding.on for finding in findings if finding.found}
+        if "outcome" in also and len(also) > 1 and not self._beyond_the_query:
+            others = " and the ".join(on for on in ("query", "context") if on in also)
+            findings = [
+                replace(f, words=f"{f.words}; that may be no more than what the {others} makes of it")
+                if f.on == "outcome"
+                else f
+                for f in findings
+            ]
+        return tuple(findings)
+
+    @property
+    def warning(self) -> str:
+        """What is wrong with silence="floor" when delays depend on the query; empty otherwise."""
+        floor = self.settings.silence.spec().get("silence") == "floor"
+        if not floor or not any(finding.found and finding.on == "query" for finding in self.depends):
+            return ""
+        return (
+            'With silence="floor" slow queries count as bad ones. If silence here does not mean a bad outcome, '
+            'use silence="unknown", or silence="waiting" with a patience.'
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        return {
+            "scale": self.scale,
+            "heard": self.heard,
+            "pending": self.pending,
+            "expired": self.expired,
+            "failed": self.failed,
+            "added": self.added,
+            "quantiles": [{"share": q, "within": self.quantile(q)} for q in SHARES],
+            "patience": str(self.settings.patience),
+            "in_time": None if self.in_time is None else self.in_time._asdict(),
+            "never": self.never,
+            "settled": self.settled,
+            "still_to_come": self.still_to_come,
+            "expected": {"10 rounds": self.expected(rounds=10), "1h": self.expected("1h")},
+            "depends": [asdict(finding) for finding in self.depends],
+            "warning": self.warning,
+        }
+
+    def __str__(self) -> str:
+        return " ".join(self._sentences())
+
+    def __repr__(self) -> str:
+        return f"DelayReport({self.heard} heard, {self.pending} pending, by {self.scale})"
+
+    # Inside -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def _waits(self) -> Waits:
+        return self._on(self.scale)
+
+    def _on(self, scale: Scale) -> Waits:
+        return self.clock if scale == "clock" else self.rounds
+
+    def _m(self, m: float | str | timedelta | None) -> float:
+        if m is None:
+            own = self.settings.patience
+            if np.isfinite(own.m) and own.by_clock != (self.scale == "clock"):
+                raise InvalidInput(f"m must be given: patience is {'by the clock' if own.by_clock else 'in rounds'}")
+            return own.m
+        if not isinstance(m, str | timedelta):
+            return m
+        if self.scale == "rounds":
+            raise InvalidInput(f'm must be a number of rounds; study.delays(by="clock") counts time (got {shown(m)})')
+        return duration(m, "m")
+
+    def _context(self, context: Params | None) -> Array:
+        space = self.settings.context
+        if (space is None) != (context is None):
+            raise InvalidInput("context must be given" if context is None else "this study has no context")
+        return np.empty(0) if space is None or context is None else space.encode(context)
+
+    @cached_property
+    def _parts(self) -> dict[str, list[tuple[str, slice]]]:
+        """The columns of every parameter of context and query, by name."""
+        parts: dict[str, list[tuple[str, slice]]] = {"context": [], "query": []}
+        at = 0
+        for kind, space in (("context", self.settings.context), ("query", self.settings.space)):
+            for name, width in _named(space):
+                parts[kind].append((name, slice(at, at + width)))
+                at += width
+        return parts
+
+    def _columns(self, *kinds: str, rows: Mask | slice = slice(None)) -> list[Array]:
+        return [self.X[rows][:, where] for kind in kinds for _, where in self._parts[kind]]
+
+    @cached_property
+    def _verdicts(self) -> dict[Literal["query", "context", "outcome"], Verdict | None]:
+        waits, rng = self._waits, self._rng(0)
+        query, context = self._columns("query"), self._columns("context")
+        with one_thread():
+            return {
+                "query": by_query(query, waits.waited, waits.came, rng, context),
+                "context": by_query(context, waits.waited, waits.came, rng, query) if context else None,
+                "outcome": self._by_outcome([]),
+            }
+
+    def _by_outcome(self, beside: Sequence[Array]) -> Verdict | None:
+        waits, came = self._waits, self._waits.came
+        y = self.settings.outcome.sign * self.y[came]
+        return by_outcome(y, waits.waited[came], waits.limit[came], self._rng(1), beside)
+
+    @cached_property
+    def _beyond_the_query(self) -> bool:
+        """Whether the outcome still tells something of the delay when query and context are allowed for."""
+        with one_thread():
+            verdict = self._by_outcome(self._columns("query", "context", rows=self._waits.came))
+        return verdict is not None and verdict.p <= LEVEL
+
+    def _rng(self, part: int) -> np.random.Generator:
+        return np.random.default_rng([self.settings.seed, len(self.out), STREAM, part])
+
+    @cached_property
+    def _matter(self) -> list[int]:
+        """The columns that delays were found to depend on: of the parameters that show it, or of all of that kind."""
+        columns: list[int] = []
+        for finding in self.depends:
+            verdict = self._verdicts[finding.on]
+            if not finding.found or finding.on == "outcome" or verdict is None:
+                continue
+            parts = [where for _, where in self._parts[finding.on]]
+            shown_by = [where for where, trend in zip(parts, verdict.trends, strict=True) if trend.p <= LEVEL]
+            columns += [column for where in shown_by or parts for column in range(where.start, where.stop)]
+        return columns
+
+    @cached_property
+    def _models(self) -> dict[Scale, Nearby]:
+        return {}
+
+    def _nearby(self, scale: Scale) -> Nearby | None:
+        """The model of delays by query and context; None where they were not found to matter."""
+        if not self._matter:
+            return None
+        if scale not in self._models:
+            with one_thread():
+                self._models[scale] = Nearby.fit(self.X[:, self._matter], self._on(scale).arrivals)
+        return self._models[scale]
+
+    # In words ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """How many were heard and were not, a sentence each."""
+        expired = f" ({self.expired} of them past patience)" if self.expired else ""
+        failed = f", {self.failed} failed" if self.failed else ""
+        seen = f"{self.heard} heard, {self.pending} pending{expired}{failed}."
+        if not self.added:
+            return (seen,)
+        counts = "was added with the outcome and counts", "were added with the outcome and count"
+        return seen, f"{_count(self.added, *counts)} for nothing here."
+
+    @property
+    def foretold(self) -> tuple[str, ...]:
+        """What is to be expected, a sentence each: within patience, never, and of the pending."""
+        return tuple(self._foretold())
+
+    def spelled(self, t: float) -> str:
+        """A time of this report's scale in words."""
+        if self.scale == "rounds":
+            return f"{t:g} round{'' if t == 1 else 's'}"
+        for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+            if t >= 2 * size:
+                return f"{t / size:.3g} {unit}"
+        return f"{t:.3g} seconds"
+
+    def _sentences(self) -> Iterator[str]:
+        yield from self.counted
+        if self.heard:
+            yield self._halves()
+        yield from self.foretold
+        yield from (f"{finding.words}." for finding in self.depends if finding.found)
+        if self.depends and not any(finding.found for finding in self.depends):
+            tested = join_words([finding.on for finding in self.depends], " or the ")
+            yield f"No sign that delays depend on the {tested}."
+        if self.warning:
+            yield self.warning
+
+    def _foretold(self) -> Iterator[str]:
+        if self.heard < ENOUGH:
+            if self.heard or self.pending:
+                yield "Fewer than ten were heard: too few to foretell more."
+            return
+        if (rho := self.in_time) is not None:
+            within = f"Within patience ({self.settings.patience})"
+            band = f"between {100 * rho.low:.0f} and {100 * rho.high:.0f} %"
+            yield f"{within} {100 * rho.estimate:.0f} % arrive (95 % confidence: {band})."
+        yield (
+            f"About {100 * self.never:.0f} % never come."
+            if self.settled
+            else "Whether some never come cannot be told yet: none was silent for much longer than the longest delay."
+        )
+        if self.pending and self.still_to_come is not None:
+            soon = (
+                f"{self.expected(rounds=10):.1f} within 10 rounds"
+                if self.scale == "rounds"
+                else f"{self.expected('1h'):.1f} within an hour"
+            )
+            yield f"Of the pending about {self.still_to_come * self.pending:.1f} are still to come, {soon}."
+
+    def _halves(self) -> str:
+        half, most = self.quantile(0.5), self.quantile(0.9)
+        if half is None:
+            return "Half of all have not come yet."
+        if most == half:
+            return f"90 % arrive within {self.spelled(half)}."
+        within = f"Half arrive within {self.spelled(half)}"
+        return f"{within}." if most is None else f"{within}, 90 % within {self.spelled(most)}."
+
+    def _say(self, on: Literal["query", "context", "outcome"], verdict: Verdict, found: bool) -> str:
+        if not found:
+            return f"No sign that delays depend on the {on} (p = {verdict.p:.3g})"
+        start = f"Delays seem to depend on the {on} (p = {verdict.p:.3g})"
+        if on == "outcome":
+            trend = verdict.trends[0]
+            if abs(trend.bow) > abs(trend.rise):
+                return f"{start}: {'middling' if trend.bow > 0 else 'extreme'} outcomes come later"
+            return f"{start}: {'better' if trend.rise > 0 else 'worse'} outcomes come later"
+        space = self.settings.context if on == "context" else self.settings.space
+        named = [
+            _where(space, name, trend)
+            for (name, _), trend in zip(self._parts[on], verdict.trends, strict=True)
+            if trend.p <= LEVEL
+        ]
+        return f"{start}: slower {join_words(named)}" if named else f"{start}, by no parameter alone"
+
+
+def _where(space: Space | None, name: str, trend: Trend) -> str:
+    if trend.options:
+        return f"where {name} is {_options(space, name)[int(np.argmax(trend.options))]}"
+    if abs(trend.bow) > abs(trend.rise):
+        return f"{'in the middle' if trend.bow > 0 else 'towards the ends'} of the range of {name}"
+    return f"where {name} is {'large' if trend.rise > 0 else 'small'}"
+
+
+def _options(space: Space | None, name: str) -> list[str]:
+    """The options of a coordinate without order, in the order of its columns."""
+    if space is None:
+        return []
+    i = space.names.index(name)
+    if isinstance(space.parameters, tuple):
+        parameter = space.parameters[i]
+        return [shown(option) for option in parameter.options] if isinstance(parameter, Choice) else []
+    return [shown(value) for value in dict.fromkeys(row[i] for row in space.parameters.rows)]
+
+
+def _named(space: Space | None) -> list[tuple[str, int]]:
+    return [] if space is None else list(zip(space.names, space.widths, strict=True))
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
+def _while(passed: Sequence[bool]) -> Iterator[bool]:
+    for yes in passed:
+        if not yes:
+            return
+        yield yes
+
+
+def report(fold: Fold, now: float, by: Scale | None = None) -> DelayReport:
+    """What is known at the clock reading `now`; later events do not change it."""
+    if by not in (None, "rounds", "clock"):
+        raise InvalidInput(f'by must be "rounds" or "clock" (got {shown(by)})')
+    state, settings = fold.state, fold.settings
+    history = state.history(now)
+    n = len(state.rows)
+    knew = np.maximum.accumulate(np.array([row.asked.knew for row in state.rows], dtype=np.intp))
+    keep = [i for i, row in enumerate(state.rows) if not row.asked.told_at_once]
+    rounds, clock, age, seconds = (np.zeros(len(keep)) for _ in range(4))
+    came, out = np.zeros(len(keep), dtype=bool), np.zeros(len(keep), dtype=bool)
+    for k, i in enumerate(keep):
+        row = state.rows[i]
+        age[k], seconds[k] = n - i, max(now - row.asked.asked_at, 0.0)
+        rounds[k], clock[k] = age[k], seconds[k]
+        if row.told is not None:
+            came[k], rounds[k], clock[k] = True, row.rounds, max(row.told.at - row.asked.asked_at, 0.0)
+        elif row.failed is not None:  # silent until the first choice that knew it had failed
+            ended = int(np.searchsorted(knew, history.order[i], side="left"))
+            rounds[k], clock[k] = max(min(ended, n) - i, 0), max(row.failed.at - row.asked.asked_at, 0.0)
+        else:
+            out[k] = True
+    return DelayReport(
+        settings=settings,
+        scale=by or ("clock" if settings.patience.by_clock else "rounds"),
+        rounds=Waits(waited=rounds, limit=age, came=came),
+        clock=Waits(waited=clock, limit=np.maximum(seconds, clock), came=came),
+        X=history.X[keep],
+        y=np.where(came, history.y[keep], np.nan),
+        out=out,
+        added=n - len(keep),
+    )

@@ -1,0 +1,92 @@
+"""What is optimised: a function of params, or of params and a context, and what came of calling it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from belated.errors import Infeasible, InvalidInput
+from belated.validation import Params, number, shown
+
+Objective = Callable[..., float]
+Contexts = Iterable[Params] | Callable[[int], Params]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of one call of f."""
+
+    kind: Literal["told", "lost", "infeasible"]
+    value: float = 0.0
+    reason: str = ""
+
+
+def evaluate(f: Objective, params: Params, context: Params | None) -> Answer:
+    """f(params) or f(params, context): a finite number, or why there is none."""
+    try:
+        y = f(dict(params)) if context is None else f(dict(params), dict(context))
+    except Infeasible as error:
+        return Answer("infeasible", reason=one_line(error))
+    except BaseException as error:
+        return Answer("lost", reason=one_line(error))
+    try:
+        return Answer("told", value=number(y, "the value of f"))
+    except InvalidInput as error:
+        return Answer("lost", reason=str(error))
+
+
+def one_line(error: BaseException) -> str:
+    """An exception as one short line."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
+    text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return text if len(text) <= 300 else f"{text[:297]}..."
+
+
+def check_objective(f: object, contextual: bool) -> None:
+    """Refuse what cannot be called as f will be."""
+    takes = "(params, context)" if contextual else "(params)"
+    if not callable(f):
+        raise InvalidInput(f"f must be a function of {takes} (got {shown(f)})")
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        return  # one that does not say what it takes
+    try:
+        signature.bind(*([{}, {}] if contextual else [{}]))
+    except TypeError:
+        raise InvalidInput(f"f must take {takes} (got one that takes {signature})") from None
+
+
+def contexts_of(contexts: Contexts | None, rounds: int, contextual: bool) -> Callable[[int], Params | None]:
+    """The context of round s: of a list always the same one, whichever run asks it."""
+    if contextual and contexts is None:
+        raise InvalidInput("contexts must be given: this study has a context")
+    if not contextual and contexts is not None:
+        raise InvalidInput("contexts must be left out: this study has no context")
+    if contexts is None:
+        return lambda s: None
+    if callable(contexts):
+        return contexts
+    if isinstance(contexts, Sequence):
+        if len(contexts) < rounds:
+            raise InvalidInput(f"contexts must have one for each of {rounds} rounds (got {len(contexts)})")
+        return lambda s: contexts[s - 1]
+    return in_turn(contexts)
+
+
+def in_turn(contexts: Iterable[Params]) -> Callable[[int], Params]:
+    """One context after the other, whatever the round's number."""
+    rest = iter(contexts)
+
+    def following(s: int) -> Params:
+        try:
+            return next(rest)
+        except StopIteration:
+            raise InvalidInput(f"contexts ended before round {s}") from None
+
+    return following

@@ -1,0 +1,299 @@
+"""Optimise a Python function: ask, evaluate on many workers at once, tell; whoever is slow is not waited for.
+
+Everything that must not be lost is in the study: a trial is asked before it is evaluated, and stays pending until its
+outcome is told. So stopping is safe anywhere, and to go on is to run it again.
+
+m        patience
+age      of a call: rounds asked, or seconds passed, since it was sent off
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from belated.errors import AlreadyEnded, AlreadyTold, Closed, Exhausted, InvalidInput, NothingHeard, NoWorkers, Outside
+from belated.execution.evaluate import Answer, Contexts, Objective, check_objective, contexts_of
+from belated.execution.terminal import CtrlC, Show, progress_bar
+from belated.execution.workers import Handed, Processes, Workers
+from belated.results import Receipt, Trial
+from belated.settings import Settings
+from belated.validation import Params, shown, whole
+
+log = logging.getLogger("belated")
+
+POLL = 1.0  # seconds between looks at the clock, at most, when patience is by the clock
+
+
+class Studied(Protocol):
+    """What optimize needs of a study."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def clock(self) -> Callable[[], float]: ...
+    def ask(self, *, context: Params | None = None) -> Trial: ...
+    def tell(self, trial: Trial | int, value: float) -> Receipt: ...
+    def fail(self, trial: Trial | int, kind: Literal["lost", "infeasible", "withdrawn"]) -> Trial: ...
+    def trial(self, number: int) -> Trial: ...
+    def trials(self) -> list[Trial]: ...
+    def best(self) -> Trial: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What one call of optimize did."""
+
+    asked: int = 0  # new queries
+    resumed: int = 0  # trials that an earlier run had left pending
+    told: int = 0
+    infeasible: int = 0
+    lost: int = 0
+    reason: str = ""  # why the last of them was lost
+    refused: int = 0  # outcomes that contradict what someone else told meanwhile
+    withdrawn: int = 0  # queries beyond the rounds, asked at the same moment as someone else's, and not evaluated
+    unheard: int = 0  # calls that outlasted patience and had not come back at the end
+    ended: str = ""  # why no more was asked, when it was not for the rounds
+
+    def __str__(self) -> str:
+        named = {"infeasible": self.infeasible, "refused": self.refused, "withdrawn": self.withdrawn}
+        named["not come back"] = self.unheard
+        words = [f"{self.asked} asked", f"{self.resumed} resumed", f"{self.told} told"]
+        words += [f"{count} {what}" for what, count in named.items() if count]
+        words += [f"{self.lost} lost (the last one: {self.reason})"] if self.lost else []
+        return "; ".join(filter(None, [", ".join(words), self.ended]))
+
+
+def optimize(
+    study: Studied,
+    f: Objective,
+    rounds: int = 100,
+    workers: int = 4,
+    *,
+    executor: Executor | None = None,
+    contexts: Contexts | None = None,
+    progress: bool = True,
+    resume: bool = True,
+) -> Run:
+    """See Study.optimize."""
+    total, at_once = whole(rounds, "rounds"), whole(workers, "workers")
+    if total < 0:
+        raise InvalidInput(f"rounds must be at least 0 (got {total})")
+    if at_once < 1:
+        raise InvalidInput(f"workers must be at least 1 (got {at_once})")
+    if executor is not None and not isinstance(executor, Executor):
+        raise InvalidInput(f"executor must be a concurrent.futures.Executor (got {shown(executor)})")
+    check_objective(f, study.settings.context is not None)
+    context_of = contexts_of(contexts, total, study.settings.context is not None)
+    team: Workers = Processes(f) if executor is None else Handed(f, executor)
+    left = _left_behind(study) if resume else []
+    if not left and study.rounds >= total:
+        return Run()
+    with CtrlC() as ctrl_c:
+        going = _Going(study, team, total, at_once, context_of, ctrl_c, deque(left))
+        try:
+            team.begin()
+            with progress_bar(total, shown=progress) as show:
+                going.on(show)
+        except (KeyboardInterrupt, NoWorkers):
+            going.salvage()
+            log.warning("stopped; what was being evaluated stays pending (%d): run it again", len(going.calls))
+            raise
+        finally:
+            team.end()
+    run = going.run()
+    if run.lost or run.ended:
+        log.warning("optimize: %s", run)
+    return run
+
+
+@dataclass(eq=False)
+class Call:
+    """One evaluation that is out."""
+
+    trial: Trial
+    future: Future[Answer]
+    since: float  # seconds of the study's clock
+    after: int  # the last number that had been asked
+    returned: int  # how many calls had come back in time
+    outlasted: bool = False
+
+
+@dataclass
+class _Going:
+    """The loop: as many calls out as there are workers, those that outlast patience not counted."""
+
+    study: Studied
+    team: Workers
+    rounds: int
+    workers: int
+    context_of: Callable[[int], Params | None]
+    ctrl_c: CtrlC
+    left: deque[Trial]
+    calls: dict[Future[Answer], Call] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    died: set[int] = field(default_factory=set)  # trials whose worker died once
+    last: int = 0  # the last number seen
+    returned: int = 0  # how many calls came back in time
+    answered: bool = False  # whether any evaluation came to anything
+    reports: bool = False  # whether the executor says what is running
+    reason: str = ""
+    ended: str = ""
+
+    def on(self, show: Show) -> None:
+        self.last = self.study.rounds
+        while True:
+            started = len(self._busy()) < self.workers and self._start()
+            if not started and not self._busy():
+                break
+            self._hear(self._done(0.0 if started else self._pause()))
+            show(min(self.last, self.rounds) - len(self.left) - len(self._busy()), self._note)
+        self._hear([future for future in self.calls if future.done()])
+
+    def salvage(self) -> None:
+        """Tell what has come meanwhile; only outcomes, for Ctrl-C may be why an evaluation failed."""
+        for future in [future for future in self.calls if future.done() and _came(future)]:
+            if future.result().kind == "told":
+                self._tell(self.calls.pop(future).trial, future.result())
+
+    def run(self) -> Run:
+        return Run(reason=self.reason, ended=self.ended, unheard=len(self.calls), **self.counts)
+
+    def _count(self, what: str) -> None:
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def _note(self) -> str:
+        try:
+            best = f"best {self.study.best().outcome:.6g}"
+        except NothingHeard:
+            best = "nothing heard"
+        return f"{best}, {self.counts['lost']} lost" if "lost" in self.counts else best
+
+    # Sending off ------------------------------------------------------------------------------------------------------
+
+    def _start(self) -> bool:
+        """Send off the next trial; False when there is none."""
+        while self.left:
+            trial = self.study.trial(self.left.popleft().number)
+            if trial.outcome is None and trial.failure is None:  # nobody else was quicker
+                if trial.number not in self.died:
+                    self._count("resumed")
+                return self._send(trial)
+        asked = self.study.rounds
+        if self.ended or asked >= self.rounds:
+            return False
+        try:
+            trial = self.study.ask(context=self.context_of(asked + 1))
+        except (Closed, Exhausted) as error:
+            self.ended = str(error)
+            return False
+        self.last = trial.number
+        if trial.number > self.rounds:  # someone else asked at the same moment: one too many, and nobody works on it
+            self.study.fail(trial, "withdrawn")
+            self._count("withdrawn")
+            return False
+        self._count("asked")
+        return self._send(trial)
+
+    def _send(self, trial: Trial) -> bool:
+        future = self.team.submit(trial.params, trial.context)
+        self.calls[future] = Call(trial, future, self.study.clock(), self.last, self.returned)
+        return True
+
+    # Waiting ----------------------------------------------------------------------------------------------------------
+
+    def _done(self, timeout: float | None) -> list[Future[Answer]]:
+        with self.ctrl_c.welcome():
+            done, _ = wait(self.calls, timeout, FIRST_COMPLETED)
+        return sorted(done, key=lambda future: self.calls[future].trial.number)
+
+    def _busy(self) -> list[Call]:
+        """The calls that are waited for."""
+        self.reports = self.reports or any(future.running() for future in self.calls)
+        for call in self.calls.values():
+            if not call.outlasted and self._outlasts(call):
+                call.outlasted = True
+                log.info("trial %d outlasts patience; going on without it", call.trial.number)
+        return [call for call in self.calls.values() if not call.outlasted]
+
+    def _outlasts(self, call: Call) -> bool:
+        """Whether a call keeps its worker longer than patience. Rounds pass as calls come back: were rounds that take
+        the place of slow calls counted too, one slow call would let all that are out expire in a row."""
+        patience = self.study.settings.patience
+        if call.future.done() or (self.reports and not call.future.running()):
+            return False
+        if patience.by_clock:
+            return self.study.clock() - call.since > patience.m
+        return min(self.last - call.after, self.returned - call.returned) >= patience.m
+
+    def _pause(self) -> float | None:
+        """How long to wait for an answer before looking at the clock."""
+        patience = self.study.settings.patience
+        if not patience.by_clock or math.isinf(patience.m):
+            return None
+        left = [call.since + patience.m - self.study.clock() for call in self.calls.values() if not call.outlasted]
+        return min([POLL, *(max(0.001, seconds) for seconds in left if seconds >= 0)])
+
+    # Telling ----------------------------------------------------------------------------------------------------------
+
+    def _hear(self, done: Sequence[Future[Answer]]) -> None:
+        for future in sorted(done, key=_came, reverse=True):  # outcomes first: a failure may be the end
+            reason = "" if _came(future) else self.team.explain(future, worked=self.answered)
+            call = self.calls.pop(future)
+            self.returned += not call.outlasted
+            if reason:
+                self._again(call.trial, reason)
+            else:
+                self.answered = True
+                self._tell(call.trial, future.result())
+
+    def _again(self, trial: Trial, reason: str) -> None:
+        """A worker failed, not f: evaluate the trial again, once."""
+        if trial.number in self.died:
+            return self._tell(trial, Answer("lost", reason=f"{reason}, twice"))
+        log.warning("trial %d is evaluated again: %s", trial.number, reason)
+        self.died.add(trial.number)
+        self.left.appendleft(trial)
+        return None
+
+    def _tell(self, trial: Trial, answer: Answer) -> None:
+        try:
+            if answer.kind == "told":
+                self.study.tell(trial, answer.value)
+            else:
+                self.study.fail(trial, answer.kind)
+        except Outside as error:
+            return self._tell(trial, Answer("lost", reason=str(error)))
+        except (AlreadyTold, AlreadyEnded) as error:  # someone else was quicker, and says otherwise
+            self._count("refused")
+            log.info("%s", error)
+            return None
+        self._count(answer.kind)
+        if answer.kind == "lost":
+            self.reason = answer.reason
+            level = (
+                logging.WARNING if self.counts["lost"] == 1 else logging.INFO
+            )  # all of them are summed up at the end
+            log.log(level, "trial %d is lost: %s", trial.number, answer.reason)
+        return None
+
+
+def _came(future: Future[Answer]) -> bool:
+    """Whether a future that is done holds an answer."""
+    return not future.cancelled() and future.exception() is None
+
+
+def _left_behind(study: Studied) -> list[Trial]:
+    """The trials that nobody evaluates any more, as far as a ledger can tell: those without an outcome.
+
+    Rounds do not pass while nobody asks, so what was left pending still is. The clock does: what was interrupted on
+    Friday has expired by Monday, and is evaluated all the same."""
+    by_clock = study.settings.patience.by_clock
+    return [trial for trial in study.trials() if trial.status == "pending" or (by_clock and trial.status == "expired")]

@@ -1,0 +1,224 @@
+"""Where an objective is evaluated: processes of our own, or an executor that the user hands in.
+
+An answer is a small plain value; whatever f does, an exception included, comes back as one. So a future that fails
+tells of its worker, never of f.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from belated.errors import InvalidInput, NoWorkers
+from belated.execution.evaluate import Answer, Objective, evaluate, one_line
+from belated.validation import Params, shown
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
+GRACE = 2.0  # seconds that a worker has to end before it is killed
+PENDING = "the trials that were out stay pending and are evaluated first by the next run"
+REMEDY = "define it at the top level of a module, or hand in executor=ThreadPoolExecutor(4)"
+
+
+class Workers(Protocol):
+    """Who evaluates f."""
+
+    def begin(self) -> None:
+        """Make sure that f can be evaluated at all, or say what is in the way."""
+
+    def submit(self, params: Params, context: Params | None) -> Future[Answer]:
+        """Have f evaluated."""
+
+    def explain(self, future: Future[Answer], *, worked: bool) -> str:
+        """Why a future failed; raises NoWorkers when others would fail as well. worked: some have not."""
+
+    def end(self) -> None:
+        """Whatever is still being evaluated is no longer waited for."""
+
+
+# An executor that the user hands in -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Handed:
+    """Any concurrent.futures.Executor. It stays the user's: it is not shut down."""
+
+    f: Objective
+    executor: Executor
+    futures: list[Future[Answer]] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """There is nothing to start."""
+
+    def submit(self, params: Params, context: Params | None) -> Future[Answer]:
+        try:
+            future = self.executor.submit(evaluate, self.f, params, context)
+        except RuntimeError as error:  # shut down, or broken
+            raise NoWorkers(f"the executor takes no more work ({one_line(error)}); {PENDING}") from None
+        self.futures = [out for out in self.futures if not out.done()] + [future]
+        return future
+
+    def explain(self, future: Future[Answer], *, worked: bool) -> str:
+        if future.cancelled():
+            return "its evaluation was cancelled"
+        error = future.exception()
+        reason = "" if error is None else one_line(error)
+        if isinstance(error, BrokenExecutor) or not worked:
+            raise NoWorkers(f"the executor could not evaluate f ({reason}); {PENDING}")
+        return reason
+
+    def end(self) -> None:
+        for future in self.futures:
+            future.cancel()
+
+
+# Processes of our own -------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Worker:
+    """A pool of one process, so that one that is killed takes no other's work with it."""
+
+    pool: ProcessPoolExecutor
+    ready: Future[str]  # what is wrong with f over there; empty when nothing is
+    last: Future[Answer] | None = None
+
+    @property
+    def idle(self) -> bool:
+        return self.ready.done() and (self.last is None or self.last.done())
+
+
+@dataclass
+class Processes:
+    """Local processes, started afresh (spawn) when one is needed and none is idle."""
+
+    f: Objective
+    workers: list[Worker] = field(default_factory=list)
+    _blob: bytes = b""
+
+    def begin(self) -> None:
+        from multiprocessing.reduction import ForkingPickler
+
+        try:
+            self._blob = bytes(ForkingPickler.dumps(self.f))
+        except Exception as error:
+            raise InvalidInput(
+                f"f cannot be sent to a worker process ({one_line(error)}); {REMEDY} (got {shown(self.f)})"
+            ) from None
+        self._check(self._start())
+
+    def submit(self, params: Params, context: Params | None) -> Future[Answer]:
+        worker = next((worker for worker in self.workers if worker.idle), None) or self._start()
+        try:
+            worker.last = worker.pool.submit(call, params, context)
+        except BrokenExecutor as error:  # it died while idle
+            worker.last = Future()
+            worker.last.set_exception(error)
+        return worker.last
+
+    def explain(self, future: Future[Answer], *, worked: bool) -> str:
+        worker = next((worker for worker in self.workers if worker.last is future), None)
+        if worker is not None:  # otherwise it seemed idle, was given more to do, and is ended when that fails
+            self._check(worker)
+            self.workers.remove(worker)
+            worker.pool.shutdown(wait=False)
+        return "its worker process died (killed, or out of memory)"
+
+    def end(self) -> None:
+        """End them all: the idle ones of their own accord, the others by signal."""
+        processes = [
+            process
+            for worker in self.workers
+            for process in (getattr(worker.pool, "_processes", None) or {}).values()
+            if not worker.idle
+        ]
+        for process in processes:
+            process.terminate()
+        deadline = time.monotonic() + GRACE
+        for process in processes:
+            process.join(max(0.0, deadline - time.monotonic()))
+            if process.is_alive():
+                process.kill()
+        for worker in self.workers:
+            worker.pool.shutdown(wait=True, cancel_futures=True)
+        self.workers.clear()
+
+    def _start(self) -> Worker:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=settle)
+        with sigint_blocked():  # and so it is over there, until the worker has settled
+            worker = Worker(pool, pool.submit(receive, self._blob))
+        self.workers.append(worker)
+        return worker
+
+    def _check(self, worker: Worker) -> None:
+        """Whether the worker started, and f arrived."""
+        try:
+            wrong = worker.ready.result()
+        except BrokenExecutor:
+            raise NoWorkers(
+                'a worker process died while it started; a script must call optimize under if __name__ == "__main__":, '
+                f"and {PENDING}"
+            ) from None
+        if wrong:
+            raise InvalidInput(f"f cannot be found in a worker process ({wrong}); {REMEDY} (got {shown(self.f)})")
+
+
+@contextmanager
+def sigint_blocked() -> Iterator[None]:
+    """Ctrl-C goes to every process at the terminal; hold it back in this thread and in what it starts."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# In the worker process ------------------------------------------------------------------------------------------------
+
+HERE: dict[str, Objective] = {}  # f, once it was received
+
+
+def settle() -> None:
+    """Leave Ctrl-C to the parent, and end with it. Doing nothing is not ignoring: what f starts hears Ctrl-C."""
+    signal.signal(signal.SIGINT, lambda *_: None)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    from multiprocessing import connection, parent_process
+
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def receive(blob: bytes) -> str:
+    """Keep f for the calls to come; what is wrong with it, if anything."""
+    from multiprocessing.reduction import ForkingPickler
+
+    try:
+        HERE["f"] = ForkingPickler.loads(blob)
+    except Exception as error:
+        return one_line(error)
+    return ""
+
+
+def call(params: Params, context: Params | None) -> Answer:
+    return evaluate(HERE["f"], params, context)

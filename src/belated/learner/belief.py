@@ -1,0 +1,89 @@
+"""The belief that a silence makes of a history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from belated.errors import InvalidInput
+from belated.learner.arrays import Array, Mask
+from belated.learner.gp.posterior import GP, Grown, Posterior
+from belated.learner.history import History, arrived
+from belated.learner.silence import Silence, believed
+
+SOFT = 0.25  # noise of a soft fill, as a share of its distance from the belief
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """A posterior, and which of its rows the policies need to know about."""
+
+    posterior: Posterior
+    known: Mask  # rows with an outcome of their own
+    recent: Mask  # rows that ν_t sums over
+    z: Array = field(default_factory=lambda: np.empty(0))  # the context that the next query is for, if any
+    widths: Array | None = None  # the share of each row's σ that ν_t counts; None: all of it
+
+    def recent_spread(self) -> float:
+        """Σ σ(x_s) over the recent queries, as ν_t counts them."""
+        std = self.posterior.std_of(self.recent)
+        return float(np.sum(std if self.widths is None else std * self.widths[self.recent]))
+
+    @cached_property
+    def means(self) -> Array:
+        """μ at the queries with an outcome of their own, each as it would be in the context at hand."""
+        if not len(self.z):
+            return self.posterior.mean_of(self.known)
+        rows = self.posterior.X[self.known].copy()
+        rows[:, : len(self.z)] = self.z
+        return self.posterior.mean(rows)
+
+
+@dataclass
+class Memory:
+    """The factors that a study keeps between asks: of the known rows, and of the rows of the belief."""
+
+    heard: Grown = field(default_factory=Grown)
+    belief: Grown = field(default_factory=Grown)
+
+
+def believe(
+    gp: GP,
+    silence: Silence,
+    h: History,
+    Q: Array | None = None,
+    memory: Memory | None = None,
+    z: Array | None = None,
+    soft: bool = False,
+) -> Belief:
+    """The belief that a silence makes of a history. `memory` only saves time: without it the numbers are the same.
+
+    With `soft` a pending query that is filled far from the belief is taken as an outcome with noise of its own, a
+    quarter of that distance: where little is known it counts in full, beside what was heard it bends nothing."""
+    memory = memory or Memory()
+    floor = gp.mean if h.floor is None else h.floor
+    h = replace(h, y=np.where(h.infeasible, floor, h.y))
+    lams = h.own_lams(gp)
+    in_order = arrived(h)
+    made: list[Posterior] = []
+
+    def heard() -> Posterior:
+        if not made:
+            made.append(memory.heard.condition(gp, h.number[in_order], h.X[in_order], h.y[in_order], lams[in_order]))
+        return made[0]
+
+    rows, y_tilde, shares, widths = silence.fill(h, floor, heard)
+    if np.any(np.isnan(y_tilde)):
+        raise InvalidInput(f"{silence!r} left an outcome unfilled")
+    if soft:  # the noise of a soft fill changes from ask to ask: those rows come last, so that the others stay factored
+        last = np.lexsort((h.order[rows], h.pending[rows]))
+        rows, y_tilde = rows[last], y_tilde[last]
+        shares, widths = (None if parts is None else parts[last] for parts in (shares, widths))
+    own = lams[rows] if shares is None else lams[rows] / shares
+    if soft and np.any(h.pending[rows]):
+        distance = np.nan_to_num(y_tilde - believed(h, heard)[rows])
+        own = np.where(h.pending[rows], np.maximum(own, np.square(SOFT * distance)), own)
+    posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q)
+    return Belief(posterior, h.known[rows], h.recent[rows], np.empty(0) if z is None else z, widths)

@@ -1,0 +1,288 @@
+"""One choice, from what is known to the next query: history -> scale -> fit -> belief -> policy -> x.
+
+A pure function of its arguments. Numerics never make it raise: it falls back, and its note says to what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.random import Generator
+
+from belated.errors import Contradiction, NotPositiveDefinite
+from belated.learner.algorithms import Move
+from belated.learner.arrays import Array
+from belated.learner.belief import Belief, believe
+from belated.learner.choice.candidates import (
+    SAME,
+    AtContext,
+    best_of,
+    listed_queries,
+    search,
+    space_filling,
+    with_context,
+)
+from belated.learner.choice.maximize import candidates
+from belated.learner.choice.problem import Cache, Chosen, Fitted, Problem, Situation
+from belated.learner.confidence import Constant, beta_baseline, beta_sdf_ts, beta_sdf_ucb, gamma_bound, greedy_gain
+from belated.learner.gp.fit import FEWEST, Fit, Weak, fit, groups_of
+from belated.learner.gp.posterior import GP
+from belated.learner.gp.scale import Scale, stands_in
+from belated.learner.history import History
+from belated.learner.policies import Policy, ThompsonSampling, UncertaintySampling
+from belated.learner.silence import Floor, Halfway, Silence, Unknown
+
+NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
+
+
+def scale_of(problem: Problem, h: History, fitted: Fitted | None) -> Scale:
+    """The scale of the outcomes in use, or the one that came with the hyperparameters."""
+    if fitted is not None and fitted.scale is not None:
+        return fitted.scale
+    return problem.algorithm.scaling(problem.bounds, h.y[h.seen])
+
+
+def on_scale(problem: Problem, h: History, scale: Scale) -> History:
+    """The history on the model's scale, with the floor or what stands in for it."""
+    stated, floor = problem.bounds.floor, problem.bounds.stand_in(h.y[h.seen])
+    on_model = scale.model if stated is None else scale.exact
+    return replace(
+        h,
+        y=scale.model(h.y),
+        lams=np.square(h.lams / scale.width),
+        floor=None if floor is None else float(on_model(np.array(floor))),
+    )
+
+
+def prior(problem: Problem, t: int) -> GP:
+    """The GP before anything was fitted."""
+    lam = problem.lam(t)
+    return GP(problem.kernel, 1e-3 if lam is None else lam)
+
+
+def refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted | None:
+    """New hyperparameters from what was heard; None when there is too little, or nothing is left to fit."""
+    algorithm, lam = problem.algorithm, problem.lam(t)
+    if not needs_fit(problem, h, t):
+        return None
+    rows = h.seen
+    if algorithm.soft and not problem.silence.forgets and problem.bounds.floor is not None:
+        rows = h.settled & ~h.infeasible  # where silence is an outcome, it is one for fitting too
+        h = replace(h, y=np.where(h.seen, h.y, problem.bounds.floor))
+    scale = algorithm.scaling(problem.bounds, h.y[rows])
+    scaled = on_scale(problem, h, scale)
+    settings = Fit(
+        problem.kernel,
+        groups_of([w for part in problem.widths for w in part]),
+        given_kernel=algorithm.kernel is not None,
+        lam=lam,
+        free_mean=algorithm.free_mean,
+        weak=algorithm.weak or Weak(),
+    )
+    start = prior(problem, t) if last is None else last.gp
+    gp = fit(settings, start, scaled.X[rows], scaled.y[rows], scaled.lams[rows])
+    return Fitted(gp, scale if algorithm.scaling.lasting else None, t, int(np.sum(h.seen)))
+
+
+def needs_fit(problem: Problem, h: History, t: int) -> bool:
+    """Whether there is enough heard to fit, and something that is not given by hand."""
+    by_hand = problem.algorithm.kernel is not None and problem.lam(t) is not None
+    return int(np.sum(h.seen)) >= FEWEST and not by_hand
+
+
+def gp_at(problem: Problem, fitted: Fitted | None, t: int) -> GP:
+    """The GP for query t: fitted or prior hyperparameters, with the λ that the theory sets."""
+    gp = prior(problem, t) if fitted is None else fitted.gp
+    lam = problem.lam(t)
+    return gp if lam is None else replace(gp, lam=lam)
+
+
+def belief_at(
+    problem: Problem,
+    h: History,
+    t: int,
+    fitted: Fitted | None,
+    silence: Silence,
+    cache: Cache,
+    z: Array,
+    exact: bool = False,
+) -> tuple[Belief, Scale]:
+    """The belief about f on the model's scale, and that scale; `exact` does not bound terrible outcomes."""
+    scale = scale_of(problem, h, fitted)
+    scale = replace(scale, least=-np.inf) if exact else scale
+    gp, soft = gp_at(problem, fitted, t), problem.algorithm.soft
+    return believe(gp, silence, on_scale(problem, h, scale), listed_queries(problem), cache.memory, z, soft), scale
+
+
+def width(problem: Problem, belief: Belief, move: Move, t: int, cache: Cache) -> float:
+    """ν_t = B_y Σ σ_{t-1}(x_s) + β_t over the recent queries for the floor pair, β_t for the others; B_y = 1."""
+    algorithm, posterior = problem.algorithm, belief.posterior
+    beta = move.beta or algorithm.beta
+    if isinstance(beta, Constant):
+        value = beta.value
+    else:
+        gamma = posterior.gain()
+        if beta.gain == "greedy":
+            gamma = greedy(problem, posterior.gp, t, cache)
+        if not algorithm.widened:
+            value = beta_baseline(beta, gamma)
+        else:
+            rule = beta_sdf_ts if isinstance(move.policy, ThompsonSampling) else beta_sdf_ucb
+            value = rule(beta, gamma, 1.0)
+    if algorithm.widened:
+        value += belief.recent_spread()
+    return value
+
+
+def greedy(problem: Problem, gp: GP, t: int, cache: Cache) -> float:
+    """γ_{t-1} over the finite Q, bounded from above by the greedy gain over 1 - 1/e."""
+    Q, key = greedy_set(problem), (gp.kernel, gp.lam)
+    if key not in cache.gains or len(cache.gains[key]) < t:
+        cache.gains[key] = greedy_gain(gp.kernel, Q, max(64, 2 * t), gp.lam)
+    return float(gamma_bound(cache.gains[key][t - 1]))
+
+
+def greedy_set(problem: Problem) -> Array:
+    """The Q over which a greedy gain is defined."""
+    Q = listed_queries(problem)
+    if Q is None:
+        raise Contradiction('gain="greedy" needs a finite set of queries and no context; use gain="realised"')
+    return Q
+
+
+def decide(
+    problem: Problem, h: History, situation: Situation, fits: list[Fitted], rng: Generator, cache: Cache
+) -> Chosen:
+    """The next query. `fits` holds the hyperparameters found so far, the newest last."""
+    t = situation.t
+    if begins(problem, h, t):
+        return Chosen(space_filling(problem, situation, h, rng))
+    heard = int(np.sum(h.seen))
+    last = fits[-1] if fits else None
+    previous = int(np.max(h.number[~h.by_hand], initial=0))
+    schedule = problem.algorithm.schedule
+    due = schedule.due(t, heard, last.number if last else None, last.heard if last else 0, previous)
+    due = due or (schedule.eager and last is not None and reopened(h, last))
+    state = rng.bit_generator.state
+    for note, fitted in attempts(problem, h, t, fits, due):
+        rng.bit_generator.state = state
+        try:
+            x = choose(problem, h, situation, fitted, rng, cache)
+        except NUMERICS:
+            continue
+        notes = "; ".join(filter(None, [floor_note(problem, h, situation), note]))
+        return Chosen(x, notes, fitted if fitted is not None and fitted.number == t else None)
+    rng.bit_generator.state = state
+    return Chosen(space_filling(problem, situation, h, rng), "fell back to a space-filling point")
+
+
+def begins(problem: Problem, h: History, t: int) -> bool:
+    """Whether query t is a space-filling one: among the first, or, where the best query counts, while so little is
+    heard that the belief is the prior's (the default). Its most uncertain points are the corners of the space."""
+    if t <= problem.initial:
+        return True
+    heard = h.known if problem.silence.forgets else h.settled
+    return not problem.algorithm.blind and not problem.cumulative and int(np.sum(heard)) < FEWEST
+
+
+def reopened(h: History, last: Fitted) -> bool:
+    """Whether a query that had been given up was heard since the last fit, and counts again."""
+    rows = np.flatnonzero(h.seen)
+    since = rows[np.argsort(h.order[rows], kind="stable")][last.heard :]
+    return bool(np.any(h.late[since]))
+
+
+def floor_note(problem: Problem, h: History, situation: Situation) -> str:
+    """What stood in for a floor that nobody stated, if the choice needed one."""
+    silence = silence_at(problem, situation)
+    fills = silence.uses_floor and bool(np.any(~h.known & ~h.gone))
+    if problem.bounds.floor is not None or not (fills or problem.algorithm.scaling.uses_floor or np.any(h.infeasible)):
+        return ""
+    return stands_in(problem.bounds.stand_in(h.y[h.seen]))
+
+
+def silence_at(problem: Problem, situation: Situation) -> Silence:
+    """What fills the pending for this query.
+
+    Uncertainty sampling looks at σ alone, which needs the queries and no outcomes: all of them count."""
+    if situation.t <= problem.initial + problem.algorithm.start:
+        return Floor()
+    return silence_of(problem, problem.algorithm.move(situation.turn, problem.cumulative))
+
+
+def silence_of(problem: Problem, move: Move) -> Silence:
+    """What fills the pending for a move: the study's silence, or on the way from the floor to the belief (where silence
+    is unknown, they are filled with the belief already)."""
+    own = problem.silence
+    return own if move.share is None or isinstance(own, Unknown) else Halfway(own, move.share)
+
+
+def attempts(
+    problem: Problem, h: History, t: int, fits: list[Fitted], due: bool
+) -> Iterator[tuple[str, Fitted | None]]:
+    """Hyperparameters to try, the proper ones first: then a fresh fit, the last good ones, the prior ones."""
+    last = fits[-1] if fits else None
+    fresh = _quiet_refit(problem, h, t, last) if due else None
+    failed = due and fresh is None and needs_fit(problem, h, t)
+    instead = "the last good" if fits else "prior"
+    yield f"fell back to {instead} hyperparameters" if failed else "", fresh or last
+    may_fit = problem.algorithm.schedule.every is not None
+    if may_fit and fresh is None and (again := _quiet_refit(problem, h, t, None)) is not None:
+        yield "fell back to refitted hyperparameters", again
+    for older in reversed(fits if fresh is not None else fits[:-1]):
+        yield "fell back to the last good hyperparameters", older
+    yield "fell back to prior hyperparameters", None
+
+
+def _quiet_refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted | None:
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refit(problem, h, t, last)
+    except NUMERICS:
+        return None
+
+
+def shortfall(
+    problem: Problem,
+    h: History,
+    situation: Situation,
+    fits: list[Fitted],
+    rng: Generator,
+    recorded: Array,
+    best: Array,
+) -> float:
+    """How much worse the policy finds one query than another, as a share of its range over a spread of the space."""
+    if begins(problem, h, situation.t):  # there is no acquisition
+        return 0.0 if np.allclose(recorded, best, rtol=0.0, atol=SAME) else float("inf")
+    belief, policy, nu = prepared(problem, h, situation, fits[-1] if fits else None, Cache())
+    if problem.Q is not None:
+        rows = with_context(situation.z, problem.Q)
+        scores = policy.scores(belief, rows, nu, rng)
+        i, j = (problem.place[x.tobytes()] for x in (recorded, best))
+        return max(0.0, float(scores[j] - scores[i])) / max(float(np.ptp(scores)), 1e-300)
+    surface = AtContext(policy.surface(belief, nu, rng), situation.z)
+    spread = candidates(search(problem, situation, belief), 256, rng)
+    values = surface(np.vstack([recorded, best, spread]))
+    return max(0.0, float(values[1] - values[0])) / max(float(np.ptp(values)), 1e-300)
+
+
+def prepared(
+    problem: Problem, h: History, situation: Situation, fitted: Fitted | None, cache: Cache
+) -> tuple[Belief, Policy, float]:
+    """The belief, the policy and its width for this query."""
+    t, algorithm = situation.t, problem.algorithm
+    move = algorithm.move(situation.turn, problem.cumulative)
+    if t <= problem.initial + algorithm.start:
+        move = Move(UncertaintySampling())
+    belief, _ = belief_at(problem, h, t, fitted, silence_at(problem, situation), cache, situation.z)
+    return belief, move.policy, width(problem, belief, move, t, cache)
+
+
+def choose(
+    problem: Problem, h: History, situation: Situation, fitted: Fitted | None, rng: Generator, cache: Cache
+) -> Array:
+    """The argmax of the algorithm's policy over the space, for these hyperparameters."""
+    belief, policy, nu = prepared(problem, h, situation, fitted, cache)
+    return best_of(problem, situation, belief, policy, nu, rng)

@@ -1,0 +1,133 @@
+"""The values that one choice is made of: what stays the same from ask to ask, what this ask is about, what came out.
+
+z   columns of the context, before those of the query in every row
+Q   the queries, when they can be listed: the paper's finite Q
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from belated.learner.algorithms import Algorithm
+from belated.learner.arrays import Array, Mask
+from belated.learner.belief import Memory
+from belated.learner.confidence import Constant
+from belated.learner.gp.domain import Compact, Domain, Finite
+from belated.learner.gp.kernels import Kernel, Product, kernel_of
+from belated.learner.gp.posterior import GP
+from belated.learner.gp.scale import Bounds, Scale
+from belated.learner.silence import Silence
+
+LISTED = 2000  # a space without continuous coordinates and at most this many points is searched exactly
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What stays the same from ask to ask: where to look, what silence means, how to choose."""
+
+    algorithm: Algorithm
+    silence: Silence
+    bounds: Bounds
+    query: Domain
+    query_widths: tuple[int, ...]
+    context: Domain | None
+    context_widths: tuple[int, ...]
+    initial: int
+    cumulative: bool = False  # every query counts, not the best one alone
+
+    @cached_property
+    def Q(self) -> Array | None:
+        """Every query, when they can be listed (without context columns)."""
+        return self.query.Q if isinstance(self.query, Finite) else self.query.points(LISTED)
+
+    @cached_property
+    def place(self) -> dict[bytes, int]:
+        """Where each listed query is in Q."""
+        return {} if self.Q is None else {q.tobytes(): i for i, q in enumerate(self.Q)}
+
+    @property
+    def widths(self) -> list[tuple[int, ...]]:
+        return [self.query_widths] if self.context is None else [self.context_widths, self.query_widths]
+
+    @property
+    def compact(self) -> Compact:
+        """The space of queries as coordinates; only a list of points has none."""
+        if isinstance(self.query, Finite):
+            raise TypeError("a list of points has no coordinates")
+        return self.query
+
+    @property
+    def split(self) -> int:
+        """Columns of the context."""
+        return sum(self.context_widths)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The kernel to begin with: given by hand, or the algorithm's shape (a product where there is a context)."""
+        given = self.algorithm.kernel
+        if given is None:
+            given = (
+                self.algorithm.shape if self.context is None else Product(self.algorithm.shape, self.algorithm.shape)
+            )
+        return given.on(self.widths)
+
+    def lam(self, t: int) -> float | None:
+        """λ where it is not to be fitted."""
+        beta = self.algorithm.beta
+        return self.algorithm.lam if isinstance(beta, Constant) else beta.lam(t)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Hyperparameters, and when and from how much they were found."""
+
+    gp: GP
+    scale: Scale | None  # kept with them, for a scaling that lasts
+    number: int
+    heard: int
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain values, for a ledger."""
+        scale = None if self.scale is None else list(astuple(self.scale))
+        gp = {"kernel": self.gp.kernel.spec(), "lam": self.gp.lam, "mean": self.gp.mean}
+        return {**gp, "scale": scale, "number": self.number, "heard": self.heard}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Fitted:
+        """What `plain` wrote, read back."""
+        scale = None if plain["scale"] is None else Scale(*plain["scale"])
+        return cls(GP(kernel_of(plain["kernel"]), plain["lam"], plain["mean"]), scale, plain["number"], plain["heard"])
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """What one choice is about: the query number, the context, what is fixed by hand, and what to keep away from."""
+
+    t: int
+    turn: int  # how many queries we have chosen in this context before
+    z: Array  # context columns, empty without context
+    given: Array  # query columns fixed by hand, NaN elsewhere             (Compact)
+    open: Mask | None  # queries of the list that match what is fixed by hand    (listed Q)
+    taken: Array  # queries (rows without context columns) not to be asked again now
+    strict: bool  # taken ones are never to be asked again, not even when no others are left
+    shift: Array  # of the space-filling sequence, the same for all queries of a study     (d,)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A chosen query (row without context columns), fallbacks in words, and new hyperparameters if any were fitted."""
+
+    x: Array
+    note: str = ""
+    fitted: Fitted | None = None
+
+
+@dataclass
+class Cache:
+    """What a study keeps between asks to save time."""
+
+    memory: Memory = field(default_factory=Memory)
+    gains: dict[tuple[Kernel, float], Array] = field(default_factory=dict)

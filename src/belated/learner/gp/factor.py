@@ -1,0 +1,189 @@
+"""The factor L Lᵀ = K + λI, grown a row per query and never downdated.
+
+n      rows so far
+k      k(x_new, x_1 … x_n)                                          (n,)
+kappa  k(x_new, x_new) + λ
+B      rows of a block; L is kept in blocks of rows
+left   L of a block's rows, in the columns of earlier blocks        (B, start)
+corner L of a block's rows in its own columns, packed by rows       B(B+1)/2 numbers
+
+Packed by rows, a corner is what LAPACK calls the packed upper triangle of its transpose: an append is a contiguous
+write, and one BLAS call solves with it. A late outcome changes y and never K, so telling never touches L.
+
+The newest block grows row by row. When it is full it is computed once more as a whole, by matrix products: so many rows
+at once cost what a blocked factorisation costs. Either way a factor depends on its rows alone, bit for bit, and not on
+how it came to have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from belated.errors import NotPositiveDefinite
+from belated.learner.arrays import Array
+
+BLOCK = 256
+LEAST = 1e-12  # a pivot below this share of the diagonal is rounding, after some hundreds of subtractions
+
+
+def packed_size(n: int) -> int:
+    return n * (n + 1) // 2
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of L."""
+
+    left: Array
+    corner: Array
+    rows: int
+
+    @cached_property
+    def upper(self) -> Array:
+        """The corner's transpose as a full triangle in Fortran order, for many right-hand sides."""
+        full: Array = lapack.dtpttr(self.rows, self.corner, uplo="U")[0]
+        return full
+
+    def solve(self, b: Array, *, transposed: bool) -> Array:
+        """corner⁻¹ b, or corner⁻ᵀ b, for b (rows,) or (rows, q) in C order."""
+        if b.ndim == 1:
+            return np.asarray(blas.dtpsv(self.rows, self.corner, b, lower=0, trans=0 if transposed else 1))
+        # bᵀ is in Fortran order as it is: solving x Lᵀ = bᵀ from the right saves BLAS a copy
+        return np.asarray(blas.dtrsm(1.0, self.upper, b.T, side=1, lower=0, trans_a=1 if transposed else 0).T)
+
+
+@dataclass
+class _Room:
+    """Space for the newest block, shared by a factor and those grown from it; `used` says whose end it is."""
+
+    K: Array  # the kernel's rows, for computing the block once more   (B, start + B), the diagonal with λ
+    left: Array
+    corner: Array
+    used: int
+
+    @classmethod
+    def at(cls, start: int) -> _Room:
+        return cls(np.empty((BLOCK, start + BLOCK)), np.empty((BLOCK, start)), np.empty(packed_size(BLOCK)), 0)
+
+    def copy(self, used: int) -> _Room:
+        return _Room(self.K.copy(), self.left.copy(), self.corner.copy(), used)
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """An immutable L. `grow` and `extend` return longer ones, `cut` a shorter one; they share memory with this one."""
+
+    n: int = 0
+    full: tuple[Block, ...] = ()
+    _room: _Room | None = None
+
+    @property
+    def start(self) -> int:
+        """The first row of the newest block."""
+        return len(self.full) * BLOCK
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        rows = self.n - self.start
+        if not rows or self._room is None:
+            return self.full
+        return (*self.full, Block(self._room.left[:rows], self._room.corner[: packed_size(rows)], rows))
+
+    @property
+    def diagonal(self) -> Array:
+        """L_11 … L_nn."""
+        ends = [
+            block.corner[np.arange(1, block.rows + 1) * np.arange(2, block.rows + 2) // 2 - 1] for block in self.blocks
+        ]
+        return np.concatenate([np.empty(0), *ends])
+
+    def row(self, i: int) -> Array:
+        """L_{i,0} … L_{i,i}."""
+        block, r = self.blocks[i // BLOCK], i % BLOCK
+        return np.concatenate([block.left[r], block.corner[packed_size(r) : packed_size(r + 1)]])
+
+    def grow(self, k: Array, kappa: float) -> Factor:
+        """Append one query in O(n²): the new row is (L⁻¹k, √(kappa - |L⁻¹k|²))."""
+        row = self.solve(k)
+        pivot = kappa - float(row @ row)
+        if not pivot > kappa * LEAST:  # written so that NaN fails too
+            raise NotPositiveDefinite
+        start, r = self.start, self.n - self.start
+        room = self._room if self._room is not None and r else _Room.at(start)
+        if room.used != r:  # another factor went on from here
+            room = room.copy(r)
+        room.K[r, : self.n], room.K[r, self.n] = k, kappa
+        room.left[r] = row[:start]
+        room.corner[packed_size(r) : packed_size(r + 1)] = [*row[start:], np.sqrt(pivot)]
+        room.used = r + 1
+        if r + 1 < BLOCK:
+            return Factor(self.n + 1, self.full, room)
+        return self.cut(start).whole(room.K)
+
+    def whole(self, K: Array) -> Factor:
+        """Append a full block, where this factor ends with one: K (B, n + B) has its kernel rows, λ on the diagonal."""
+        left = np.ascontiguousarray(self.solve(K[:, : self.n].T).T)
+        inner = K[:, self.n :]
+        S = np.tril(inner) + np.tril(inner, -1).T - left @ left.T
+        corner, failed = lapack.dpotrf(S, lower=1, clean=1)
+        ends = np.diag(corner)
+        if failed or not np.all(np.square(ends) > np.diag(inner) * LEAST):
+            raise NotPositiveDefinite
+        packed: Array = lapack.dtrttp(np.asfortranarray(corner.T), uplo="U")[0]
+        return Factor(self.n + BLOCK, (*self.full, Block(left, packed, BLOCK)), None)
+
+    def extend(self, K: Array, kappas: Array) -> Factor:
+        """Append many queries: K (m, n + m) has their kernel rows, kappas (m,) what stands on the diagonal."""
+        factor, done = self, 0
+        while done < len(K):
+            rest = len(K) - done
+            if factor.n == factor.start and rest >= BLOCK:
+                rows = K[done : done + BLOCK, : factor.n + BLOCK].copy()
+                np.fill_diagonal(rows[:, factor.n :], kappas[done : done + BLOCK])
+                factor, done = factor.whole(rows), done + BLOCK
+            else:
+                factor, done = factor.grow(K[done, : factor.n], float(kappas[done])), done + 1
+        return factor
+
+    def kept(self, n: int) -> int:
+        """How many of the first n rows a shorter factor can keep: a full block is kept whole or not at all."""
+        return n if n >= self.start else n // BLOCK * BLOCK
+
+    def cut(self, n: int) -> Factor:
+        """The factor of the first n rows, n as `kept` has it."""
+        if n == self.n:
+            return self
+        if n >= self.start:
+            return Factor(n, self.full, self._room if n > self.start else None)
+        return Factor(n, self.full[: n // BLOCK], None)
+
+    def solve(self, b: Array) -> Array:
+        """L⁻¹ b, for b (n,) or (n, q)."""
+        b = np.ascontiguousarray(b)
+        x = np.empty_like(b)
+        for block, start in self._starts():
+            end = start + block.rows
+            x[start:end] = block.solve(b[start:end] - block.left @ x[:start] if start else b[:end], transposed=False)
+        return x
+
+    def solve_transposed(self, b: Array) -> Array:
+        """L⁻ᵀ b, for b (n,) or (n, q)."""
+        x = b.copy(order="C")
+        for block, start in reversed(self._starts()):
+            end = start + block.rows
+            x[start:end] = block.solve(x[start:end], transposed=True)
+            if start:
+                x[:start] -= block.left.T @ x[start:end]
+        return x
+
+    def _starts(self) -> Sequence[tuple[Block, int]]:
+        return [(block, i * BLOCK) for i, block in enumerate(self.blocks)]
+
+    def logdet(self) -> float:
+        """log det(K + λI)."""
+        return 2.0 * float(np.sum(np.log(self.diagonal)))

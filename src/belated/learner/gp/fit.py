@@ -1,0 +1,173 @@
+"""Hyperparameters by marginal likelihood, with analytic gradients, fitted to what was heard and never to a fill.
+
+θ    log lengthscale per coordinate, log variance, log lam — those that are not given by hand
+K    k(X, X) + diag(λ)
+-log p(y | X, θ) = ½ (y - m)ᵀK⁻¹(y - m) + ½ log det K + n/2 log 2π,   m = 0, or the constant that maximises it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from belated.learner.arrays import Array
+from belated.learner.gp.kernels import Kernel
+from belated.learner.gp.posterior import GP
+
+MOST = 300  # outcomes a fit looks at: above, as many spread evenly over the order of asking
+FEWEST = 3  # outcomes below which there is nothing to fit
+LENGTHSCALE = (0.005, 10.0)
+VARIANCE = (1e-3, 1e2)
+LAM = (1e-6, 1.0)
+
+
+@dataclass(frozen=True)
+class Weak:
+    """Weak log-normal beliefs about θ (mean and std of the log): they keep fits to a few outcomes sane."""
+
+    lengthscale: tuple[float, float] | None = None
+    variance: tuple[float, float] | None = None
+    lam: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit may change: shape of the kernel, what is given by hand, whether the mean is free, and weak beliefs."""
+
+    kernel: Kernel  # on arrays; its lengthscales and variance are the start
+    groups: tuple[int, ...]  # the coordinate of each column
+    given_kernel: bool = False
+    lam: float | None = None  # given by hand
+    free_mean: bool = False
+    weak: Weak = Weak()
+
+
+def subset(n: int) -> NDArray[np.intp]:
+    """The rows a fit looks at."""
+    return np.arange(n) if n <= MOST else np.linspace(0, n - 1, MOST).round().astype(np.intp)
+
+
+def fit(settings: Fit, start: GP, X: Array, y: Array, lams: Array) -> GP:
+    """The GP whose hyperparameters make the outcomes y at X most likely; `lams` is NaN where lam is to be fitted."""
+    from scipy.optimize import minimize
+
+    rows = subset(len(X))
+    objective = Objective(settings, X[rows], y[rows], lams[rows])
+    if not objective.bounds:
+        return objective.unpack(np.empty(0))
+    starts = [objective.pack(start), *(objective.isotropic(l) for l in (0.05, 0.2, 0.7))]
+    starts.sort(key=lambda theta: objective(theta)[0])
+    best_value, best = np.inf, starts[0]
+    for theta in starts[: 2 if len(X) <= 100 else 1]:  # the most promising: with many outcomes they agree
+        found = minimize(
+            objective, theta, jac=True, method="L-BFGS-B", bounds=objective.bounds, options={"maxiter": 60}
+        )
+        if np.isfinite(found.fun) and found.fun < best_value - 1e-9:
+            best_value, best = found.fun, found.x
+    return objective.unpack(best)
+
+
+class Objective:
+    """-log p(y | X, θ) - log weak beliefs, and its gradient."""
+
+    def __init__(self, settings: Fit, X: Array, y: Array, lams: Array) -> None:
+        self.settings, self.X, self.y, self.lams = settings, X, y, lams
+        self.groups = np.asarray(settings.groups, dtype=int)
+        self.d = int(self.groups.max()) + 1 if len(self.groups) else 0
+        weak = settings.weak
+        parts: list[tuple[int, tuple[float, float], tuple[float, float] | None]] = []
+        if not settings.given_kernel:
+            parts += [(self.d, LENGTHSCALE, weak.lengthscale), (1, VARIANCE, weak.variance)]
+        if settings.lam is None:
+            parts.append((1, LAM, weak.lam))
+        self.bounds = [(np.log(low), np.log(high)) for count, (low, high), _ in parts for _ in range(count)]
+        self.beliefs = [belief for count, _, belief in parts for _ in range(count)]
+
+    def pack(self, gp: GP) -> Array:
+        """θ of a GP, moved inside the bounds."""
+        theta: list[float] = []
+        if not self.settings.given_kernel:
+            l = gp.kernel.lengthscales(len(self.groups))
+            theta += [float(np.log(l[self.groups == g][0])) for g in range(self.d)] + [
+                float(np.log(gp.kernel.variance))
+            ]
+        if self.settings.lam is None:
+            theta.append(float(np.log(gp.lam)))
+        low_high: Array = np.array(self.bounds).reshape(-1, 2)
+        return np.asarray(np.clip(np.array(theta), low_high[:, 0], low_high[:, 1]))
+
+    def isotropic(self, lengthscale: float) -> Array:
+        """A start with one lengthscale for all coordinates."""
+        settings = self.settings
+        kernel = settings.kernel
+        if not settings.given_kernel:
+            kernel = kernel.at(np.full(len(self.groups), lengthscale), float(np.clip(np.var(self.y), *VARIANCE)))
+        return self.pack(GP(kernel, 1e-3))
+
+    def unpack(self, theta: Array) -> GP:
+        """The GP at θ, with the constant mean that suits it best when the mean is free."""
+        kernel, lam = self._read(theta)
+        if not self.settings.free_mean:
+            return GP(kernel, lam)
+        K = kernel(self.X, self.X) + np.diag(self._noise(lam))
+        chol, failed = lapack.dpotrf(K, lower=1)
+        return GP(kernel, lam) if failed else GP(kernel, lam, self._mean(chol))
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        kernel, lam = self._read(theta)
+        X, n, D = self.X, len(self.X), len(self.groups)
+        K, slopes = kernel.slopes(X, X)
+        noise = self._noise(lam)
+        chol, failed = lapack.dpotrf(K + np.diag(noise), lower=1, clean=1)
+        if failed or not np.all(np.isfinite(chol)):
+            return 1e25, np.zeros(len(theta))
+        residual = self.y - (self._mean(chol) if self.settings.free_mean else 0.0)
+        alpha = lapack.dpotrs(chol, residual, lower=1)[0]
+        value = 0.5 * float(residual @ alpha) + float(np.sum(np.log(np.diag(chol)))) + 0.5 * n * np.log(2.0 * np.pi)
+        inverse = lapack.dpotri(chol, lower=1)[0]
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        G = inverse - np.outer(alpha, alpha)  # ∂value/∂K = G / 2
+        gradient: list[float] = []
+        if not self.settings.given_kernel:
+            by_column = np.empty(D)
+            for columns, inverse_squares, slope in slopes:
+                # Σ_ij A_ij (x_ic - x_jc)² = 2 (Σ_i x_ic² Σ_j A_ij - x_cᵀ A x_c), A = G ∘ ∂K/∂r² symmetric
+                A, Xc = G * slope, X[:, columns]
+                spread = 2.0 * (np.square(Xc).T @ A.sum(axis=1) - np.einsum("ic,ic->c", Xc, A @ Xc))
+                by_column[columns] = -inverse_squares * spread  # ∂r²/∂log l = -2 (x - x')²/l²
+            gradient += np.bincount(self.groups, by_column, minlength=self.d).tolist()
+            gradient.append(0.5 * float(np.sum(G * K)))
+        if self.settings.lam is None:
+            gradient.append(0.5 * lam * float(np.sum(np.diag(G)[np.isnan(self.lams)])))
+        out = np.array(gradient)
+        for i, belief in enumerate(self.beliefs):
+            if belief is not None:
+                z = (theta[i] - belief[0]) / belief[1]
+                value += 0.5 * z * z
+                out[i] += z / belief[1]
+        if not (np.isfinite(value) and np.all(np.isfinite(out))):
+            return 1e25, np.zeros(len(theta))
+        return value, out
+
+    def _read(self, theta: Array) -> tuple[Kernel, float]:
+        kernel, lam = self.settings.kernel, self.settings.lam
+        if not self.settings.given_kernel:
+            kernel = kernel.at(np.exp(theta[: self.d])[self.groups], float(np.exp(theta[self.d])))
+        return kernel, float(np.exp(theta[-1])) if lam is None else lam
+
+    def _noise(self, lam: float) -> Array:
+        return np.where(np.isnan(self.lams), lam, self.lams)
+
+    def _mean(self, chol: Array) -> float:
+        """m = 1ᵀK⁻¹y / 1ᵀK⁻¹1."""
+        ones = lapack.dpotrs(chol, np.ones(len(self.y)), lower=1)[0]
+        return float(ones @ self.y / np.sum(ones))
+
+
+def groups_of(widths: Sequence[int]) -> tuple[int, ...]:
+    """The coordinate of each column."""
+    return tuple(np.repeat(np.arange(len(widths)), widths).tolist())

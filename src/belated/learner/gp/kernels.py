@@ -1,0 +1,243 @@
+"""Kernels k(x, x') on the unit cube.
+
+X, Z   points, one per row                                   (n, D), (m, D)
+l      lengthscales, one per column (or one for all)          (D,)
+r²     Σ_c (x_c - z_c)² / l_c²                                (n, m)
+φ(r²)  the kernel's shape, φ(0) = 1, so that k(x, x) = variance
+
+A one-hot coordinate spans several columns that share a lengthscale: two different options are at distance 1 / l.
+Distances come from one pair at a time (cdist), so a row alone has the same bits as the same row in a matrix.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from belated.errors import InvalidInput
+from belated.learner.arrays import Array
+from belated.validation import is_positive, shown
+
+
+class Slope(NamedTuple):
+    """∂k/∂r_j² of the factor that covers some columns, with those columns' 1/l²."""
+
+    columns: slice
+    inverse_squares: Array  # 1 / l_c²                       (width,)
+    slope: Array  # ∂k(x, z) / ∂r_j²                           (n, m)
+
+
+class Kernel(Protocol):
+    """A stationary kernel with k(x, x) = variance."""
+
+    @property
+    def variance(self) -> float: ...
+
+    def __call__(self, X: Array, Z: Array) -> Array:
+        """k(X, Z)                                            (n, m)."""
+
+    def diag(self, X: Array) -> Array:
+        """k(x, x) for every row of X                         (n,)."""
+
+    def slopes(self, X: Array, Z: Array) -> tuple[Array, list[Slope]]:
+        """k(X, Z), and its derivative by each factor's r²; gradients in x and in log l follow from it."""
+
+    def frequencies(self, rng: Generator, count: int, D: int) -> Array:
+        """ω from the spectral density: E cos(ω·(x - z)) = k(x, z) / variance      (count, D)."""
+
+    def on(self, widths: Sequence[Sequence[int]]) -> Kernel:
+        """This kernel on arrays: `widths` has the columns of each coordinate, of the context (if any) and the query."""
+
+    def lengthscales(self, D: int) -> Array:
+        """l, one per column                                                       (D,)."""
+
+    def at(self, lengthscales: Array, variance: float) -> Kernel:
+        """The same shape with other hyperparameters, one lengthscale per column."""
+
+    def spec(self) -> dict[str, object]:
+        """Its name and numbers, as plain values."""
+
+
+@dataclass(frozen=True)
+class _Radial(ABC):
+    """What SE and Matérn share: k = variance · φ(r²)."""
+
+    lengthscale: float | tuple[float, ...] = 0.2
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        given: Any = self.lengthscale
+        many = isinstance(given, Iterable) and not isinstance(given, str)
+        lengthscales = tuple(given) if many else (given,)
+        if not lengthscales or not all(map(is_positive, lengthscales)):
+            raise InvalidInput(f"lengthscale must be positive and finite (got {shown(self.lengthscale)})")
+        if not is_positive(self.variance):
+            raise InvalidInput(f"variance must be positive and finite (got {shown(self.variance)})")
+        object.__setattr__(self, "lengthscale", tuple(map(float, lengthscales)) if many else float(given))
+        object.__setattr__(self, "variance", float(self.variance))
+
+    @abstractmethod
+    def _shape(self, r2: Array) -> Array:
+        """φ(r²)."""
+
+    @abstractmethod
+    def _shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
+        """φ(r²) and dφ/d(r²)."""
+
+    @abstractmethod
+    def frequencies(self, rng: Generator, count: int, D: int) -> Array: ...
+
+    def _r2(self, X: Array, Z: Array) -> Array:
+        from scipy.spatial.distance import cdist  # here: importing it costs as much as numpy
+
+        l = np.asarray(self.lengthscale, dtype=float)
+        r2: Array = cdist(X / l, Z / l, "sqeuclidean")
+        return r2
+
+    def __call__(self, X: Array, Z: Array) -> Array:
+        return self.variance * self._shape(self._r2(X, Z))
+
+    def diag(self, X: Array) -> Array:
+        return np.full(len(X), self.variance)
+
+    def slopes(self, X: Array, Z: Array) -> tuple[Array, list[Slope]]:
+        phi, slope = self._shape_and_slope(self._r2(X, Z))
+        inverse = np.broadcast_to(1.0 / np.square(np.asarray(self.lengthscale, dtype=float)), X.shape[1:])
+        return self.variance * phi, [Slope(slice(0, X.shape[1]), inverse, self.variance * slope)]
+
+    def on(self, widths: Sequence[Sequence[int]]) -> _Radial:
+        flat = [w for part in widths for w in part]
+        l = np.asarray(self.lengthscale, dtype=float)
+        if l.ndim and len(l) != len(flat):
+            raise InvalidInput(f"lengthscale must be one number or one per coordinate ({len(flat)}; got {len(l)})")
+        return replace(self, lengthscale=tuple(np.repeat(np.broadcast_to(l, len(flat)), flat).tolist()))
+
+    def lengthscales(self, D: int) -> Array:
+        return np.broadcast_to(np.asarray(self.lengthscale, dtype=float), D)
+
+    def at(self, lengthscales: Array, variance: float) -> _Radial:
+        return replace(self, lengthscale=tuple(lengthscales.tolist()), variance=float(variance))
+
+    def spec(self) -> dict[str, object]:
+        l = self.lengthscale
+        return {
+            "kernel": type(self).__name__,
+            "lengthscale": list(l) if isinstance(l, tuple) else l,
+            "variance": self.variance,
+        }
+
+
+@dataclass(frozen=True)
+class SE(_Radial):
+    """k(x, z) = variance · exp(-r² / 2): the squared exponential kernel of the paper's experiments."""
+
+    def _shape(self, r2: Array) -> Array:
+        r2 *= -0.5
+        return np.exp(r2, out=r2)
+
+    def _shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
+        phi = np.exp(-0.5 * r2)
+        return phi, -0.5 * phi
+
+    def frequencies(self, rng: Generator, count: int, D: int) -> Array:
+        """ω ~ N(0, diag(1/l²))."""
+        return np.asarray(rng.standard_normal((count, D)) / np.asarray(self.lengthscale))
+
+
+@dataclass(frozen=True)
+class Matern52(_Radial):
+    """k(x, z) = variance · (1 + √5 r + 5r²/3) exp(-√5 r)."""
+
+    def _shape(self, r2: Array) -> Array:
+        return self._shape_and_slope(r2)[0]
+
+    def _shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
+        r2 *= 5.0  # in place from here on: these arrays are large, and r² is ours
+        root = np.sqrt(r2)
+        tail = np.exp(-root)
+        root += 1.0
+        r2 /= 3.0
+        r2 += root
+        r2 *= tail
+        root *= tail
+        root *= -5.0 / 6.0
+        return r2, root
+
+    def frequencies(self, rng: Generator, count: int, D: int) -> Array:
+        """ω ~ multivariate t with 5 degrees of freedom, scaled by 1/l."""
+        normal = rng.standard_normal((count, D))
+        return np.asarray(normal * np.sqrt(5.0 / rng.chisquare(5.0, (count, 1))) / np.asarray(self.lengthscale))
+
+
+@dataclass(frozen=True)
+class Product:
+    """k((z, x), (z', x')) = k_z(z, z') · k_x(x, x'): how context and query are joined (Section 5, CGB-SDF)."""
+
+    context: Kernel
+    query: Kernel
+    split: int | None = None  # columns of the context; known once the kernel is put `on` a space
+
+    @property
+    def variance(self) -> float:
+        return self.context.variance * self.query.variance
+
+    def _parts(self) -> tuple[slice, slice]:
+        if self.split is None:
+            raise InvalidInput("a Product kernel needs a space with a context (call .on first)")
+        return slice(0, self.split), slice(self.split, None)
+
+    def __call__(self, X: Array, Z: Array) -> Array:
+        z, x = self._parts()
+        return self.context(X[:, z], Z[:, z]) * self.query(X[:, x], Z[:, x])
+
+    def diag(self, X: Array) -> Array:
+        return np.full(len(X), self.variance)
+
+    def slopes(self, X: Array, Z: Array) -> tuple[Array, list[Slope]]:
+        z, x = self._parts()
+        k_z, slopes_z = self.context.slopes(X[:, z], Z[:, z])
+        k_x, slopes_x = self.query.slopes(X[:, x], Z[:, x])
+        offset = z.stop
+        moved = [
+            Slope(slice(s.columns.start + offset, s.columns.stop + offset), s.inverse_squares, s.slope * k_z)
+            for s in slopes_x
+        ]
+        return k_z * k_x, [s._replace(slope=s.slope * k_x) for s in slopes_z] + moved
+
+    def frequencies(self, rng: Generator, count: int, D: int) -> Array:
+        z, _ = self._parts()
+        return np.hstack([self.context.frequencies(rng, count, z.stop), self.query.frequencies(rng, count, D - z.stop)])
+
+    def on(self, widths: Sequence[Sequence[int]]) -> Product:
+        if len(widths) != 2:
+            raise InvalidInput("a Product kernel joins a context and a query; this study has no context")
+        return Product(self.context.on(widths[:1]), self.query.on(widths[1:]), split=sum(widths[0]))
+
+    def lengthscales(self, D: int) -> Array:
+        z, _ = self._parts()
+        return np.concatenate([self.context.lengthscales(z.stop), self.query.lengthscales(D - z.stop)])
+
+    def at(self, lengthscales: Array, variance: float) -> Product:
+        z, x = self._parts()
+        return replace(
+            self, context=self.context.at(lengthscales[z], 1.0), query=self.query.at(lengthscales[x], variance)
+        )
+
+    def spec(self) -> dict[str, object]:
+        return {"kernel": "Product", "context": self.context.spec(), "query": self.query.spec(), "split": self.split}
+
+
+def kernel_of(spec: dict[str, Any]) -> Kernel:
+    """The kernel that a `spec()` names."""
+    if spec["kernel"] == "Product":
+        return Product(kernel_of(spec["context"]), kernel_of(spec["query"]), spec["split"])
+    l = spec["lengthscale"]
+    return RADIAL[spec["kernel"]](tuple(l) if isinstance(l, list) else l, spec["variance"])
+
+
+RADIAL: dict[str, type[SE] | type[Matern52]] = {"SE": SE, "Matern52": Matern52}

@@ -1,0 +1,348 @@
+"""The GP posterior of Eq. (1), on a factor that only ever grows.
+
+X        queries x_1 … x_{t-1}, one per row                     (n, D)
+y_tilde  censored feedback ỹ_{1,t} … ỹ_{t-1,t}                   (n,)
+L        lower triangular, L Lᵀ = K + diag(λ)                    (n, n)
+alpha    (K + diag(λ))⁻¹ (ỹ - mean)                              (n,)
+V        L⁻¹ k(X, Q)                                             (n, |Q|)
+
+A row's λ is the prior's lam, or the variance of the noise that came with that row's outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from belated.errors import NotPositiveDefinite
+from belated.learner.arrays import Array
+from belated.learner.gp.factor import BLOCK, Factor
+from belated.learner.gp.kernels import Kernel, Slope
+from belated.learner.gp.table import JITTERS, Table, root
+
+ROUNDING = 1e-8  # a standard deviation of a difference below this (relative to the prior's) is rounding
+FEATURES = 512  # frequencies of a pathwise draw: its prior covariance is off by at most 1/√(2·512) ≈ 0.03 (one std)
+
+
+@dataclass(frozen=True)
+class GP:
+    """The prior: f ~ GP(mean, kernel), outcomes with noise variance lam."""
+
+    kernel: Kernel
+    lam: float
+    mean: float = 0.0
+
+    def condition(self, X: Array, y_tilde: Array, lams: Array | None = None, Q: Array | None = None) -> Posterior:
+        """The belief given outcomes y_tilde at X; n = 0 gives the prior. With Q, it answers for Q at once."""
+        return Grown().condition(self, range(1, len(X) + 1), X, y_tilde, lams, Q)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A belief about f: mean, std, cov and draws at any points Q (q, D). A value: news makes a new one."""
+
+    gp: GP
+    ids: NDArray[np.intp]  # the numbers of the queries
+    X: Array
+    y_tilde: Array
+    lams: Array
+    factor: Factor
+    table: Table | None = None
+
+    @cached_property
+    def _whitened(self) -> Array:
+        """L⁻¹ (ỹ - mean)."""
+        return self.factor.solve(self.y_tilde - self.gp.mean)
+
+    @cached_property
+    def alpha(self) -> Array:
+        return self.factor.solve_transposed(self._whitened)
+
+    def _whitened_kernel(self, Q: Array) -> Array:
+        """V = L⁻¹ k(X, Q)."""
+        if self.table is not None and Q is self.table.Q:
+            return self.table.V
+        return self.factor.solve(self.gp.kernel(Q, self.X).T)
+
+    def mean(self, Q: Array) -> Array:
+        """μ(q) = k(q)ᵀ (K + λI)⁻¹ ỹ, Eq. (1)."""
+        if self.table is not None and Q is self.table.Q:
+            return self.gp.mean + self._whitened @ self.table.V
+        return self.gp.mean + self.gp.kernel(Q, self.X) @ self.alpha
+
+    def variance(self, Q: Array) -> Array:
+        """σ²(q) = k(q, q) - k(q)ᵀ (K + λI)⁻¹ k(q), Eq. (1), kept within 0 and the prior's."""
+        prior = self.gp.kernel.diag(Q)
+        if self.table is not None and Q is self.table.Q:
+            left = self.table.variance
+        else:
+            left = prior - np.sum(np.square(self._whitened_kernel(Q)), axis=0)
+        return np.clip(left, 0.0, prior)
+
+    def std(self, Q: Array) -> Array:
+        return np.sqrt(self.variance(Q))
+
+    def mean_and_std(self, Q: Array) -> tuple[Array, Array]:
+        """Both at the price of one kernel matrix."""
+        if self.table is not None and Q is self.table.Q:
+            return self.mean(Q), self.std(Q)
+        mean, variance = self._mean_and_variance(Q, self.gp.kernel(Q, self.X))
+        return mean, np.sqrt(variance)
+
+    def _mean_and_variance(self, Q: Array, K: Array) -> tuple[Array, Array]:
+        """μ and σ², from K = k(Q, X)."""
+        prior = self.gp.kernel.diag(Q)
+        left = prior - np.sum(np.square(self.factor.solve(K.T)), axis=0)
+        return self.gp.mean + K @ self.alpha, np.clip(left, 0.0, prior)
+
+    def mean_of(self, rows: NDArray[np.bool_]) -> Array:
+        """μ(x_s) at some of its own queries: K alpha = ỹ - λ alpha, so no kernel is needed."""
+        return (self.y_tilde - self.lams * self.alpha)[rows]
+
+    def std_of(self, rows: NDArray[np.bool_]) -> Array:
+        """σ(x_s) at some of its own queries: a look-up where there is a table."""
+        if self.table is None or np.any(self.table.where[rows] < 0):
+            return self.std(self.X[rows])
+        return np.sqrt(np.maximum(self.table.variance[self.table.where[rows]], 0.0))
+
+    def cov(self, Q: Array) -> Array:
+        """σ²(q, q'), Eq. (1)                                      (q, q)."""
+        V = self._whitened_kernel(Q)
+        return self.gp.kernel(Q, Q) - V.T @ V
+
+    def draw(self, Q: Array, rng: Generator, scale: float = 1.0) -> Array:
+        """f ~ GP(μ, scale² σ²) at Q, exactly: μ + scale · (a draw of the deviation, with covariance σ²(q, q')).
+
+        The deviation is R z with R Rᵀ = cov(Q). When every x is in the table's Q it is f0 - k(·)ᵀ(K + λI)⁻¹(f0(X) + ε)
+        with f0 = R0 z drawn from the prior on Q: the same law in O(n|Q| + |Q|²), with no nearly singular root."""
+        z = rng.standard_normal(len(Q))
+        table = self.table
+        if table is None or Q is not table.Q or np.any(table.where < 0):
+            return self.mean(Q) + scale * (root(self.cov(Q), self.gp.kernel.variance) @ z)
+        f0 = table.prior.root @ z
+        residual = f0[table.where] + self._noise(rng)
+        return self.mean(Q) + scale * (f0 - self.factor.solve(residual) @ table.V)
+
+    def _noise(self, rng: Generator) -> Array:
+        """ε_s ~ N(0, λ_s), drawn in the order of the numbers, so that the order of the rows does not matter."""
+        rank = np.argsort(np.argsort(self.ids))
+        return np.asarray(np.sqrt(self.lams) * rng.standard_normal(len(rank))[rank])
+
+    def path(self, rng: Generator, scale: float = 1.0) -> Path:
+        """f ~ GP(μ, scale² σ²) as a function, by pathwise conditioning of a random Fourier draw of the prior.
+
+        f = μ + scale (f0 - k(·)ᵀ(K + λI)⁻¹(f0(X) + ε)), f0 ~ prior, ε ~ N(0, λ)."""
+        kernel = self.gp.kernel
+        omega = kernel.frequencies(rng, FEATURES, self.X.shape[1])
+        real, imaginary = rng.standard_normal((2, FEATURES)) * np.sqrt(kernel.variance / FEATURES)
+        # real cos(ωx) + imaginary sin(ωx) is one cosine
+        amplitude, phase = np.hypot(real, imaginary), np.arctan2(imaginary, real)
+        f0 = np.cos(self.X @ omega.T - phase) @ amplitude
+        residual = f0 + self._noise(rng)
+        update = self.factor.solve_transposed(self.factor.solve(residual))
+        return Path(self.gp, self.X, self.alpha - scale * update, omega, phase, scale * amplitude)
+
+    def mean_gradient(self, Q: Array) -> tuple[Array, Array]:
+        """μ(q) and ∂μ/∂q                                          (q,), (q, D)."""
+        return _kernel_sum(self.gp, Q, self.X, self.alpha)
+
+    def gradients(self, Q: Array) -> tuple[Array, Array, Array, Array]:
+        """μ, σ² and their gradients at Q                           (q,), (q,), (q, D), (q, D)."""
+        return self._gradients(Q, *self.gp.kernel.slopes(Q, self.X))
+
+    def _gradients(self, Q: Array, K: Array, slopes: list[Slope]) -> tuple[Array, Array, Array, Array]:
+        """The same, from k(Q, X) and its slopes."""
+        V = self.factor.solve(K.T)
+        prior = self.gp.kernel.diag(Q)
+        variance = np.clip(prior - np.sum(np.square(V), axis=0), 0.0, prior)
+        B = self.factor.solve_transposed(V).T
+        d_mean, d_variance = np.empty_like(Q), np.empty_like(Q)
+        for columns, inverse_squares, slope in slopes:
+            d_mean[:, columns] = _pull(slope * self.alpha, Q[:, columns], self.X[:, columns], inverse_squares)
+            d_variance[:, columns] = -2.0 * _pull(slope * B, Q[:, columns], self.X[:, columns], inverse_squares)
+        return self.gp.mean + K @ self.alpha, variance, d_mean, d_variance
+
+    def over(self, x: Array) -> Over:
+        """How far f(·) may come to be believed above f(x), for one point x     (1, D)."""
+        return Over(self, x)
+
+    def gain(self) -> float:
+        """The realised information gain I(y; f) = ½ log det(I + K/λ)."""
+        return 0.5 * (self.factor.logdet() - float(np.sum(np.log(self.lams))))
+
+
+@dataclass(frozen=True, eq=False)
+class Over:
+    """How far f(q) may come to be believed above f(x), once the outcome at q is heard.
+
+    Its mean now is μ(q) - μ(x), and the outcome will move that by a normal with the variance
+
+        s²(q) = (σ²(q) - σ²(q, x))² / (σ²(q) + λ)
+
+    little where both are in doubt alike, and where f(q) is known to within the noise of an outcome."""
+
+    posterior: Posterior
+    x: Array  # (1, D)
+
+    @property
+    def gp(self) -> GP:
+        return self.posterior.gp
+
+    @cached_property
+    def _v(self) -> Array:
+        """L⁻¹ k(X, x)."""
+        return self.posterior.factor.solve(self.gp.kernel(self.posterior.X, self.x)[:, 0])
+
+    @cached_property
+    def _w(self) -> Array:
+        """σ²(q, x) = k(q, x) - k(q, X) w."""
+        return self.posterior.factor.solve_transposed(self._v)
+
+    @cached_property
+    def _mean(self) -> float:
+        """μ(x)."""
+        return float(self.posterior.mean(self.x)[0])
+
+    @property
+    def _least(self) -> float:
+        """What rounding leaves of a variance."""
+        return float(ROUNDING**2 * self.gp.kernel.variance)
+
+    def _surprise(self, variance: Array) -> Array:
+        """σ²(q) + λ, the variance of an outcome at q."""
+        return np.maximum(variance + self.gp.lam, self._least)
+
+    def mean_and_std(self, Q: Array) -> tuple[Array, Array]:
+        """μ(q) - μ(x) and s(q)                                    (q,), (q,)."""
+        table = self.posterior.table
+        if table is not None and Q is table.Q:
+            mean, variance = self.posterior.mean(Q), self.posterior.variance(Q)
+            cov = self.gp.kernel(Q, self.x)[:, 0] - self._v @ table.V
+        else:
+            K = self.gp.kernel(Q, self.posterior.X)
+            mean, variance = self.posterior._mean_and_variance(Q, K)
+            cov = self.gp.kernel(Q, self.x)[:, 0] - K @ self._w
+        moved = np.square(variance - cov) / self._surprise(variance)
+        return mean - self._mean, np.sqrt(np.maximum(moved, self._least))
+
+    def gradients(self, Q: Array) -> tuple[Array, Array, Array, Array]:
+        """μ(q) - μ(x), s²(q), and their gradients."""
+        X, kernel = self.posterior.X, self.gp.kernel
+        (K, slopes), (k, at_x) = kernel.slopes(Q, X), kernel.slopes(Q, self.x)
+        mean, variance, d_mean, d_variance = self.posterior._gradients(Q, K, slopes)
+        d_cov = np.empty_like(Q)
+        for (columns, inverse_squares, slope), (_, _, own) in zip(slopes, at_x, strict=True):
+            x = _pull(own, Q[:, columns], self.x[:, columns], inverse_squares)
+            d_cov[:, columns] = x - _pull(slope * self._w, Q[:, columns], X[:, columns], inverse_squares)
+        surprise = self._surprise(variance)
+        share = (variance - k[:, 0] + K @ self._w) / surprise
+        moved = np.square(share) * surprise
+        d_moved = 2.0 * share[:, None] * (d_variance - d_cov) - np.square(share)[:, None] * d_variance
+        rounded = moved <= self._least
+        return mean - self._mean, np.maximum(moved, self._least), d_mean, np.where(rounded[:, None], 0.0, d_moved)
+
+
+def _pull(W: Array, Q: Array, X: Array, inverse_squares: Array) -> Array:
+    """Σ_i W_qi ∂r²(q, x_i)/∂q = 2/l² (q Σ_i W_qi - Σ_i W_qi x_i)   (q, width)."""
+    return np.asarray(2.0 * inverse_squares * (Q * W.sum(axis=1, keepdims=True) - W @ X))
+
+
+def _kernel_sum(gp: GP, Q: Array, X: Array, a: Array) -> tuple[Array, Array]:
+    """mean + k(q, X) a, and its gradient."""
+    K, slopes = gp.kernel.slopes(Q, X)
+    gradient = np.empty_like(Q)
+    for columns, inverse_squares, slope in slopes:
+        gradient[:, columns] = _pull(slope * a, Q[:, columns], X[:, columns], inverse_squares)
+    return gp.mean + K @ a, gradient
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """One drawn function: mean + k(·, X) a + Σ_j amplitude_j cos(ω_j · - phase_j)."""
+
+    gp: GP
+    X: Array
+    a: Array
+    omega: Array
+    phase: Array
+    amplitude: Array
+
+    def __call__(self, Q: Array) -> Array:
+        waves = np.cos(Q @ self.omega.T - self.phase)
+        return self.gp.mean + self.gp.kernel(Q, self.X) @ self.a + waves @ self.amplitude
+
+    def gradient(self, Q: Array) -> tuple[Array, Array]:
+        value, slope = _kernel_sum(self.gp, Q, self.X, self.a)
+        angle = Q @ self.omega.T - self.phase
+        return value + np.cos(angle) @ self.amplitude, slope - (np.sin(angle) * self.amplitude) @ self.omega
+
+
+@dataclass
+class Grown:
+    """The factor (and table) of the last belief, kept so that the next one grows from it.
+
+    Rows are known by number, query and λ. Whatever was asked before, the belief is what a fresh one would be: rows
+    that agree with the last ones from the first on are kept, the rest is cut off and grown again."""
+
+    kernel: Kernel | None = None
+    ids: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    X: Array = field(default_factory=lambda: np.empty((0, 0)))
+    lams: Array = field(default_factory=lambda: np.empty(0))
+    factor: Factor = field(default_factory=Factor)
+    table: Table | None = None
+
+    def condition(
+        self,
+        gp: GP,
+        ids: Sequence[int] | NDArray[np.intp],
+        X: Array,
+        y_tilde: Array,
+        lams: Array | None = None,
+        Q: Array | None = None,
+    ) -> Posterior:
+        """gp.condition(X, y_tilde, lams, Q), where row i is the query with number ids[i]."""
+        own = np.full(len(X), gp.lam) if lams is None else lams
+        numbers = np.asarray(ids, dtype=np.intp)
+        scale = gp.kernel.variance + (float(np.mean(own)) if len(own) else 0.0)
+        for jitter in JITTERS:
+            try:
+                self._grow(gp.kernel, numbers, X, own + jitter * scale, Q)
+            except NotPositiveDefinite:
+                continue
+            return Posterior(gp, numbers, X, y_tilde, self.lams, self.factor, self.table)
+        raise NotPositiveDefinite
+
+    def _grow(self, kernel: Kernel, ids: NDArray[np.intp], X: Array, lams: Array, Q: Array | None) -> None:
+        agreed = _agreement((self.ids, ids), (self.lams, lams), (self.X, X)) if kernel == self.kernel else 0
+        known = self.factor.kept(agreed)
+        factor, table = self.factor.cut(known), self.table
+        if Q is None:
+            table = None
+        elif table is not None and table.Q is Q and table.prior.kernel == kernel:
+            table = table.cut(known)
+        else:
+            table = Table.empty(kernel, Q)
+        self.kernel = None  # until done: a failure half-way must not be taken for a belief
+        while factor.n < len(X):
+            end = min(factor.start + BLOCK, len(X))
+            new = slice(factor.n, end)
+            factor = factor.extend(kernel(X[new], X[:end]), kernel.variance + lams[new])
+        table = None if table is None else table.extend(X, factor)
+        self.kernel, self.ids, self.X, self.lams, self.factor, self.table = kernel, ids, X, lams, factor, table
+
+
+def _agreement(*pairs: tuple[NDArray[Any], NDArray[Any]]) -> int:
+    """How many rows from the first on are the same in all of these pairs of arrays."""
+    n = min(len(array) for pair in pairs for array in pair)
+    if n == 0:
+        return 0
+    same = np.ones(n, dtype=bool)
+    for old, new in pairs:
+        same &= np.all((old[:n] == new[:n]).reshape(n, -1), axis=1)
+    return n if np.all(same) else int(np.argmin(same))

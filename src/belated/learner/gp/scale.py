@@ -1,0 +1,112 @@
+"""From the user's outcomes to the model's, where the best is the largest, and back.
+
+y      an outcome in the user's units
+model  sign · (y - shift) / width,   sign = -1 when the goal is to minimise
+B_y    the bound on |y| of the theory; 1 on the paper's scale
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from belated.learner.arrays import Array
+from belated.validation import Fieldless
+
+FAR = 1e12  # widths; nothing is farther away, for the sake of arithmetic
+LEAST = -10.0  # widths below the median, on the robust scale
+
+
+@dataclass(frozen=True)
+class Scale:
+    """model = sign (y - shift) / width, but not below `least`: how terrible a terrible outcome is says nothing more."""
+
+    sign: float
+    shift: float
+    width: float
+    least: float = -np.inf
+
+    def model(self, y: Array) -> Array:
+        return np.maximum(self.exact(y), self.least)
+
+    def exact(self, y: Array) -> Array:
+        """The same without the bound: for what the user states, not for what happened."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            model = 2.0 * self.sign * ((0.5 * y - 0.5 * self.shift) / self.width)  # the difference itself may overflow
+        return np.clip(model, -FAR, FAR)
+
+    def user(self, model: Array) -> Array:
+        return self.shift + self.sign * self.width * model
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What the user states about outcomes: the direction, and the worst and best value of f (None: unknown)."""
+
+    sign: float
+    floor: float | None = None
+    ceiling: float | None = None
+
+    def stand_in(self, y: Array) -> float | None:
+        """The floor, or the worst outcome in use; None when there is neither."""
+        if self.floor is not None:
+            return self.floor
+        return float(self.sign * np.min(self.sign * y)) if len(y) else None
+
+
+def stands_in(worst: float | None) -> str:
+    """In words: what stands in for a floor that nobody stated."""
+    heard = "the prior mean" if worst is None else f"the worst outcome heard, {worst:g},"
+    return f"no floor stated: {heard} stands in"
+
+
+class Scaling(Protocol):
+    """A rule that looks at the outcomes in use (user's units) and says how to scale them."""
+
+    lasting: bool  # the scale is kept until the next fit
+    uses_floor: bool
+
+    def __call__(self, bounds: Bounds, y: Array) -> Scale: ...
+
+
+class FloorToOne(Fieldless):
+    """The paper's: (y - floor) / B_y. B_y = |ceiling - floor|, or the largest |y - floor| heard, 1 before any."""
+
+    lasting = False
+    uses_floor = True
+
+    def __call__(self, bounds: Bounds, y: Array) -> Scale:
+        floor = bounds.stand_in(y)
+        if floor is None:
+            return Scale(bounds.sign, 0.0, 1.0)
+        if bounds.ceiling is not None:
+            width = abs(bounds.ceiling - floor)
+        else:
+            width = float(np.max(np.abs(y - floor))) if len(y) else 1.0
+        return Scale(bounds.sign, floor, _usable(width))
+
+
+class Robust(Fieldless):
+    """(y - median) / (IQR / 1.349), and nothing below LEAST of it: one wild outcome does not flatten the rest."""
+
+    lasting = True
+    uses_floor = False
+
+    def __call__(self, bounds: Bounds, y: Array) -> Scale:
+        if bounds.floor is not None and bounds.ceiling is not None and len(y) < 3:
+            return Scale(
+                bounds.sign, (bounds.floor + bounds.ceiling) / 2.0, _usable(abs(bounds.ceiling - bounds.floor) / 4.0)
+            )
+        if not len(y):
+            return Scale(bounds.sign, bounds.floor or 0.0, 1.0)
+        low, middle, high = 4.0 * np.quantile(y / 4.0, [0.25, 0.5, 0.75])
+        for width in ((high / 1.349 - low / 1.349), 2.0 * float(np.max(np.abs(y / 2.0 - middle / 2.0)))):
+            if width > 1e-12 * max(abs(middle), 1e-300):
+                return Scale(bounds.sign, float(middle), _usable(float(width)), LEAST)
+        return Scale(bounds.sign, float(middle), _usable(abs(float(middle))), LEAST)
+
+
+def _usable(width: float) -> float:
+    return width if np.isfinite(width) and width > 1e-150 else 1.0

@@ -1,0 +1,56 @@
+"""What a choice knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from belated.learner.arrays import Array, Mask
+from belated.learner.gp.posterior import GP
+
+
+def in_time(delay: Array, age: Array, m: float | Array) -> Mask:
+    """1{d_s ≤ min(m, t - s)}, the paper's indicator."""
+    return np.asarray(delay <= np.minimum(m, age))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class History:
+    """What a choice knows: one row per query asked so far, by number. The model's scale has the best largest."""
+
+    number: NDArray[np.intp]
+    X: Array
+    y: Array  # the outcome where seen
+    seen: Mask  # heard, and the model may use it
+    pending: Mask  # not heard, still within patience
+    infeasible: Mask  # x made it fail: counts as the floor
+    gone: Mask  # lost or withdrawn: as if never asked
+    recent: Mask  # age ≤ m and not gone: what ν_t sums over
+    by_hand: Mask  # not chosen by us
+    order: NDArray[np.intp]  # when the outcome was told, for the order of arrival
+    lams: Array  # the outcome's own noise variance, NaN where lam serves
+    floor: float | None  # the least value f can take; None: unknown and nothing heard to stand in for it
+    waited: Array  # d where told, the age so far elsewhere; NaN where that says nothing of delays (added, failed)
+    arrived: Mask  # told, in time or late
+    late: Mask  # told after patience had run out
+
+    @property
+    def known(self) -> Mask:
+        """The rows whose value needs no filling: heard, or infeasible (the floor)."""
+        return self.seen | self.infeasible
+
+    @property
+    def settled(self) -> Mask:
+        """Known, or silent for longer than patience: under a silence that does not forget, that is an outcome too."""
+        return self.known | ~(self.pending | self.gone)
+
+    def own_lams(self, gp: GP) -> Array:
+        return np.where(np.isnan(self.lams), gp.lam, self.lams)
+
+
+def arrived(h: History) -> NDArray[np.intp]:
+    """The known rows in order of arrival."""
+    rows = np.flatnonzero(h.known)
+    return rows[np.argsort(h.order[rows], kind="stable")]

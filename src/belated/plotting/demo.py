@@ -1,0 +1,221 @@
+"""The contest as a picture: regret by round on the left, two beliefs in mid-run on the right.
+
+Colour says what silence means to an algorithm, the line how it chooses.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from belated.learner.arrays import Array
+from belated.plotting.style import (
+    BAND,
+    COLOUR,
+    FAINT,
+    INK,
+    MEAN,
+    OPEN,
+    SOFT,
+    THREAD,
+    make_page,
+    push_apart,
+    save_page,
+    use_style,
+    write_headline,
+)
+from belated.simulation.contest import Contest, Moment, Standing, means_of
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT = 12.0, 7.2  # inches
+LEFT, RIGHT, BOTTOM, TOP = 0.055, 0.985, 0.23, 0.79  # of the panels, as shares of width and height
+KEY, SEEN = 0.165, 0.107  # tops of the rows below them
+
+MEANING = {
+    "floor": "no news is the worst news",
+    "unknown": "it is coming, it is merely late",
+    "ignored": "what is not heard is not there",
+}
+TRUTH: dict[str, Any] = {"color": INK, "linewidth": 1.1, "linestyle": (0, (1, 1.3))}
+HEARD: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": INK, "markersize": 4.6}
+PENDING: dict[str, Any] = {**OPEN, "linestyle": "none", "marker": "v", "markersize": 8.5}
+EVERY = 10  # rounds from one error bar to the next
+LINEAR_BELOW = 1e-3  # regret is on a log scale down to here, and linear from here to 0, which a log scale cannot show
+
+
+def draw(contest: Contest, out: Path, dpi: int = 150) -> None:
+    """Write the picture; the ending of its name (FORMATS) says in which format."""
+    with use_style():
+        page = make_page(WIDTH, HEIGHT)
+        regrets(page, contest)
+        beliefs(page, contest)
+        words(page, contest)
+        save_page(page, out, dpi)
+
+
+def words(figure: Figure, contest: Contest) -> None:
+    """What it is above, and what is seen below."""
+    task = contest.task
+    setting = (
+        f"f ~ GP(SE, lengthscale {task.lengthscale:g}) on {task.points} points, scaled to [0, 1]. "
+        f"Outcomes: noise {task.noise:g}, Poisson({task.mean_delay:g}) rounds late; "
+        f"patience {task.patience} (the four baselines have none)."
+    )
+    figure.text(LEFT, 0.957, "Optimising while outcomes are late", fontsize=17, weight="bold", va="center")
+    figure.text(LEFT, 0.908, setting, color=SOFT, va="center", fontsize=10)
+    seen = textwrap.fill(contest.seen(), 154)
+    figure.text(LEFT, SEEN, seen, color=SOFT, va="top", linespacing=1.5, fontsize=10)
+
+
+# Regret -------------------------------------------------------------------------------------------------------------
+
+
+def regrets(figure: Figure, contest: Contest) -> None:
+    """Simple regret by round: mean over seeds, standard errors every ten rounds, names at the ends of the lines."""
+    axes = figure.add_axes((LEFT, BOTTOM, 0.31, TOP - BOTTOM))
+    T, n = contest.task.rounds, len(contest.seeds)
+    ranked = sorted(contest.standings, key=lambda s: float(s.simple.mean[-1]))
+    rounds = np.arange(1, T + 1)
+    for place, standing in enumerate(ranked):
+        front = 3 - 0.01 * place
+        line, marks = look(standing)
+        mean, error = standing.simple.mean, standing.simple.error
+        axes.plot(rounds, mean, **line, zorder=front)
+        at = np.arange(EVERY - 1 - place % EVERY, T, EVERY)  # each line its own rounds, so that no bar hides another
+        at = at if n == 1 else at[error[at] > 0]
+        axes.errorbar(rounds[at], mean[at], None if n == 1 else error[at], **marks, zorder=front + 1)
+    axes.set_yscale("symlog", linthresh=LINEAR_BELOW, linscale=0.45)
+    axes.set_ylim(0, 1.06)
+    axes.set_yticks([0, 0.001, 0.01, 0.1, 1], ["0", "0.001", "0.01", "0.1", "1"])
+    axes.set_yticks([], minor=True)
+    axes.set_xlim(0, 1.012 * T)
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    axes.set_xlabel("queries asked", labelpad=1)
+    bars = "" if n == 1 else f"; bars: ± 1 standard error, every {EVERY} rounds"
+    write_headline(axes, "Simple regret", means_of(n) + bars)
+    name_the_ends(axes, ranked)
+    key(figure, axes, marks_of_lines(), "left")
+
+
+def marks_of_lines() -> list[Artist]:
+    """Colours by silence, marks by policy."""
+    from matplotlib.lines import Line2D
+
+    silences = [
+        Line2D([], [], color=colour, linewidth=5, label=f"silence: {name}" if name == "floor" else name)
+        for name, colour in ((name, COLOUR[name]) for name in MEANING)
+    ]
+    kinds = [("UCB", "o", INK), ("Thompson", "s", "white"), ("default", "D", INK)]
+    marks: dict[str, Any] = {"linestyle": "none", "color": INK, "markersize": 5}
+    policies = [Line2D([], [], marker=m, markerfacecolor=c, label=name, **marks) for name, m, c in kinds]
+    return [*silences, *policies]
+
+
+def look(standing: Standing) -> tuple[dict[str, Any], dict[str, Any]]:
+    """How its line and its marks are drawn: UCB full with dots, Thompson dashed with open squares, the default bold."""
+    name, colour = standing.entrant.algorithm, COLOUR[standing.entrant.silence]
+    thompson, default = "TS" in name, name == "default"
+    line = {"color": colour, "linewidth": 2.8 if default else 1.4, "linestyle": (0, (4, 2)) if thompson else "-"}
+    marks = {
+        "fmt": "D" if default else "s" if thompson else "o",
+        "color": colour,
+        "markersize": 5.5 if default else 4.2,
+        "markerfacecolor": "white" if thompson else colour,
+        "elinewidth": 1.6 if default else 0.9,
+    }
+    return line, marks
+
+
+def name_the_ends(axes: Axes, ranked: list[Standing]) -> None:
+    """Each line's name and last value to the right of its end, pushed apart so that none covers another."""
+    to_axes = axes.transData + axes.transAxes.inverted()
+    ends = [float(to_axes.transform((0, s.simple.mean[-1]))[1]) for s in ranked]
+    for y, end, standing in zip(push_apart(ends, gap=0.056, low=0.012), ends, ranked, strict=True):
+        colour = COLOUR[standing.entrant.silence]
+        axes.annotate(
+            f"{standing.entrant.label}  {standing.simple.mean[-1]:.4f}",
+            xy=(1.005, end),
+            xytext=(1.055, y),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            va="center",
+            fontsize=9.8,
+            color=colour,
+            weight="bold" if standing.entrant.algorithm == "default" else "normal",
+            arrowprops={**THREAD, "color": colour},
+            annotation_clip=False,
+        )
+
+
+# Beliefs ------------------------------------------------------------------------------------------------------------
+
+
+def beliefs(figure: Figure, contest: Contest) -> None:
+    """The default in mid-run, once for each meaning of silence that it was given, on one scale."""
+    shown = [(s.entrant.silence, s.moment) for s in contest.standings if s.moment is not None]
+    f = contest.task.f(contest.seeds[0])
+    left, tall = 0.598, 0.225
+    low = min(float(np.min(moment.mean - 2 * moment.std)) for _, moment in shown)
+    high = max(float(np.max(moment.mean + 2 * moment.std)) for _, moment in shown)
+    for (silence, moment), bottom in zip(shown, np.linspace(TOP - tall, BOTTOM, len(shown)), strict=True):
+        axes = figure.add_axes((left, float(bottom), RIGHT - left, tall))
+        belief(axes, silence, moment, contest.task.x, f, f"default, seed {contest.seeds[0]}, round {moment.number}")
+        axes.set_ylim(min(low, 0.0) - 0.08, max(high, 1.0) + 0.08)
+    axes.set_xlabel("x", labelpad=1)
+    key(figure, axes, marks_of_beliefs(), "right")
+
+
+def belief(axes: Axes, silence: str, moment: Moment, x: Array, f: Array, where: str) -> None:
+    """One study in mid-run: f, what it believes, what it has heard, and what silence makes of the rest."""
+    colour = COLOUR[silence]
+    axes.fill_between(x, moment.mean - 2 * moment.std, moment.mean + 2 * moment.std, **BAND, color=colour)
+    axes.plot(x, f, **TRUTH)
+    axes.plot(x, moment.mean, **MEAN, color=colour)
+    axes.plot(*moment.heard.T, **HEARD, clip_on=False, zorder=4)
+    axes.plot(*moment.pending.T, **PENDING, markeredgecolor=colour, clip_on=False, zorder=5)
+    axes.set_xlim(0, 1)
+    axes.set_yticks([0, 0.5, 1])
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    value = "the floor" if silence == "floor" else "the mean"
+    rest = f"{where}: {len(moment.heard)} heard; {len(moment.pending)} pending count as {value}"
+    write_headline(axes, f'silence="{silence}": {MEANING[silence]}', rest, colour)
+
+
+def marks_of_beliefs() -> list[Artist]:
+    """The same marks for both silences, without their colours."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    return [
+        Line2D([], [], **TRUTH, label="f"),
+        Line2D([], [], **MEAN, color=SOFT, label="mean"),
+        Patch(**BAND, color=SOFT, label="± 2 std"),
+        Line2D([], [], **HEARD, label="heard"),
+        Line2D([], [], **PENDING, markeredgecolor=SOFT, label="pending"),
+    ]
+
+
+def key(figure: Figure, axes: Axes, handles: list[Artist], corner: Literal["left", "right"]) -> None:
+    """What colours and marks mean, in one row below the axes."""
+    box = axes.get_position()
+    axes.legend(
+        handles=handles,
+        loc="upper left" if corner == "left" else "upper right",
+        bbox_to_anchor=(box.x0 if corner == "left" else box.x1, KEY),
+        bbox_transform=figure.transFigure,
+        ncols=len(handles),
+        frameon=False,
+        fontsize=9.5,
+        handlelength=1.4,
+        handletextpad=0.5,
+        columnspacing=1.4,
+        borderaxespad=0,
+        borderpad=0,
+    )

@@ -1,0 +1,235 @@
+"""A study as a picture: outcomes over time, the delays seen so far, and the belief along each coordinate.
+
+`portrait` reads everything that is drawn from a study, so that the picture itself is a function of one value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from belated import Study, Worst
+from belated.errors import NothingHeard
+from belated.learner.arrays import Array
+from belated.learner.delays.survival import Survival, kaplan_meier
+from belated.learner.gp.kernels import Kernel
+from belated.results import Trial
+from belated.space.encoding import Space
+from belated.space.parameters import Choice, Integer, Parameter, Real
+from belated.space.points import Points
+from belated.validation import Params, key_of
+
+GRID = 161  # points of a curve
+DOTS = 12  # an integer with at most so many values is drawn as dots
+COORDINATES = 12  # drawn at most
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The belief along one coordinate; the others stay where the recommended point has them.
+
+    Where queries are points of a list there is nothing between them: `whole` says that every point is shown."""
+
+    name: str
+    x: Array  # along the coordinate; an option's place in the list
+    mean: Array
+    std: Array
+    here: tuple[float, float]  # the recommended point and its mean
+    heard: Array  # coordinate, outcome, nearness                         (k, 3)
+    pending: Array  # coordinates                                          (p,)
+    options: tuple[str, ...] | None = None  # of a choice
+    dots: bool = False
+    log: bool = False
+    context: bool = False
+    whole: bool = False
+
+    @property
+    def beside(self) -> bool:
+        """Whether there is room for outcomes beside the belief at each place."""
+        return self.dots and not self.whole
+
+    @property
+    def apart(self) -> float:
+        """From one dot to the next."""
+        return float(np.min(np.diff(self.x))) if len(self.x) > 1 else 1.0
+
+
+@dataclass(frozen=True)
+class Portrait:
+    """What the picture of a study shows, as of one moment."""
+
+    name: str
+    study: Study
+    trials: Sequence[Trial]
+    now: float  # on the axis of `asked`
+    asked: Array  # round, or seconds since the first query               (n,)
+    told: Array  # likewise; NaN while unheard                            (n,)
+    survival: Survival
+    waiting: Array  # waits so far of what was not heard                   (k,)
+    floor: Worst
+    recommended: Params | None
+    context: Params | None
+    slices: Sequence[Slice]
+    left_out: int  # coordinates that are not drawn
+
+    @property
+    def by_clock(self) -> bool:
+        return self.study.settings.patience.by_clock
+
+    def count(self, status: str) -> int:
+        return sum(trial.status == status for trial in self.trials)
+
+
+def portrait(study: Study, context: Params | None = None) -> Portrait:
+    """Everything that is drawn; the belief is in a context, the newest trial's unless another is named."""
+    trials = study.trials()
+    clock, by_clock = study.clock(), study.settings.patience.by_clock
+    start = min((trial.asked_at for trial in trials), default=clock)
+    last = max([clock, *(t for trial in trials for t in (trial.asked_at, trial.told_at or trial.asked_at))])
+    if by_clock:
+        asked = np.array([trial.asked_at - start for trial in trials])
+        told = np.array([math.nan if t.told_at is None else max(t.told_at, t.asked_at) - start for t in trials])
+    else:
+        asked = np.array([float(trial.number) for trial in trials])
+        told = np.array([math.nan if t.known_from is None else float(t.known_from) for t in trials])
+    now = last - start if by_clock else float(len(trials) + 1)
+    # what was added with its outcome had a delay that nobody knows, and what failed will never say
+    timed = [t for t in trials if not (t.by_hand and t.told_at == t.asked_at) and t.status != "failed"]
+    ages = {t.number: max(clock - t.asked_at, 0.0) if by_clock else len(trials) + 1.0 - t.number for t in timed}
+    waited = np.array([ages[t.number] if t.delay is None else t.delay for t in timed], dtype=float)
+    arrived = np.array([t.delay is not None for t in timed], dtype=bool)
+    if study.settings.context is not None and context is None and trials:
+        context = trials[-1].context
+    try:
+        recommended: Params | None = study.recommend(context)
+    except NothingHeard:
+        recommended = None
+    slices = [] if recommended is None else slices_of(study, trials, recommended, context)
+    return Portrait(
+        name=study.name or "a study",
+        study=study,
+        trials=trials,
+        now=now,
+        asked=asked,
+        told=told,
+        survival=kaplan_meier(waited, arrived),
+        waiting=waited[~arrived],
+        floor=study.floor,
+        recommended=recommended,
+        context=context,
+        slices=slices[:COORDINATES],
+        left_out=max(0, len(slices) - COORDINATES),
+    )
+
+
+def slices_of(study: Study, trials: Sequence[Trial], here: Params, context: Params | None) -> list[Slice]:
+    """The belief along every coordinate of the space, and then of the context."""
+    fold = study._fold
+    kernel = fold.fits[-1].gp.kernel if fold.fits else fold.problem.kernel
+    spaces = ((study.settings.space, False), (study.settings.context, True))
+    return [
+        along(study, trials, kernel, space, i, here, context, of_context)
+        for space, of_context in spaces
+        if space is not None
+        for i in range(len(space.names))
+    ]
+
+
+def along(
+    study: Study,
+    trials: Sequence[Trial],
+    kernel: Kernel,
+    space: Space,
+    i: int,
+    here: Params,
+    context: Params | None,
+    of_context: bool,
+) -> Slice:
+    """The belief along coordinate i of the space or of the context."""
+    name, listed = space.names[i], isinstance(space.parameters, Points)
+    base: Params = (context or {}) if of_context else here
+    if isinstance(space.parameters, Points):
+        everywhere: list[Params] = [space.at(k) for k in range(len(space.parameters.rows))]
+        kind: Parameter | None = None
+        values = [params[name] for params in everywhere]
+    else:
+        kind = space.parameters[i]
+        values = values_of(kind)
+        everywhere = [{**base, name: value} for value in values]
+    labels = options_of(kind, values)
+    place = (lambda v: float(labels[key_of(v)])) if labels is not None else float
+    if of_context:
+        beliefs = [study.posterior([here], z) for z in everywhere]
+        mean, std = np.array([b.mean[0] for b in beliefs]), np.array([b.std[0] for b in beliefs])
+    else:
+        mean, std = study.posterior(everywhere, context)
+    x = np.array([place(value) for value in values])
+    at_here = float(study.posterior([here], context).mean[0])
+
+    def coordinate(trial: Trial) -> Any:
+        return ((trial.context or {}) if of_context else trial.params)[name]
+
+    heard = [
+        (place(coordinate(t)), t.outcome, nearness(study, kernel, t, {name: coordinate(t)}, here, context, of_context))
+        for t in trials
+        if t.outcome is not None
+    ]
+    order = np.argsort(x, kind="stable")
+    return Slice(
+        name=name,
+        x=x[order],
+        mean=mean[order],
+        std=std[order],
+        here=(place(base[name]), at_here),
+        heard=np.array(heard, dtype=float).reshape(-1, 3),
+        pending=np.array([place(coordinate(t)) for t in trials if t.status == "pending"], dtype=float),
+        options=None if labels is None else tuple(str(v) for v in first_of(values)),
+        dots=listed or labels is not None or (isinstance(kind, Integer) and len(values) <= DOTS),
+        log=isinstance(kind, Real | Integer) and kind.log,
+        context=of_context,
+        whole=listed,
+    )
+
+
+def nearness(
+    study: Study, kernel: Kernel, trial: Trial, moved: Params, here: Params, context: Params | None, of_context: bool
+) -> float:
+    """k(x_s, x') / k(x', x'), where x' is the point of the slice with the trial's own coordinate: 1 on the slice."""
+    params, z = (here, {**(context or {}), **moved}) if of_context else ({**here, **moved}, context)
+    rows = []
+    for p, c in ((trial.params, trial.context), (params, z)):
+        if isinstance(study.settings.space.parameters, Points):
+            p = trial.params  # there is nothing between the points of a list
+        if study.settings.context is not None and isinstance(study.settings.context.parameters, Points):
+            c = trial.context
+        columns = [] if study.settings.context is None else [study.settings.context.encode(c or {})]
+        rows.append(np.concatenate([*columns, study.settings.space.encode(p)]))
+    return float(kernel(rows[0][None, :], rows[1][None, :])[0, 0] / kernel.variance)
+
+
+def values_of(kind: Parameter) -> list[Any]:
+    """Where the belief is asked along a coordinate."""
+    if isinstance(kind, Choice):
+        return list(kind.options)
+    if isinstance(kind, Real):
+        return [kind.decode(np.array([u])) for u in np.linspace(0.0, 1.0, GRID)]
+    if kind.high - kind.low < GRID:
+        return list(range(kind.low, kind.high + 1))
+    return list(dict.fromkeys(kind.decode(np.array([u])) for u in np.linspace(0.0, 1.0, GRID)))
+
+
+def first_of(values: Sequence[Any]) -> list[Any]:
+    """Each value once, in order."""
+    return list({key_of(value): value for value in values}.values())
+
+
+def options_of(kind: Parameter | None, values: Sequence[Any]) -> Mapping[object, int] | None:
+    """The places of options along the axis; None where the values are numbers."""
+    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    if isinstance(kind, Real | Integer) or (kind is None and numeric):
+        return None
+    return {key_of(value): place for place, value in enumerate(first_of(values))}

@@ -1,0 +1,425 @@
+"""The picture of a study: what was heard and when, how long it took, and what is believed of f.
+
+Marks and colours say the same thing twice: a dot was heard, a diamond came late, an open triangle is pending. Lengths
+are inches, so that words keep their room however many coordinates there are. Above 300 lines because it is one picture.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from belated.learner.arrays import Array
+from belated.patience import SECONDS
+from belated.plotting.portrait import Portrait, Slice
+from belated.plotting.style import BAND, FAINT, INK, MEAN, OPEN, SOFT, make_page, save_page, use_style, write_headline
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, LEFT, RIGHT = 12.0, 0.78, 11.82
+ABOVE, OVER, LANE, BETWEEN, ROW, BELOW = 1.72, 2.5, 0.24, 1.62, 0.82, 0.9  # from top to bottom
+TIMES, DELAYS = 7.3, 9.0  # the width of the outcomes, the left edge of the delays
+ACROSS = 4  # panels of the belief in a row
+LETTER = 0.085  # of a tick's label
+GOLDEN = 0.618034  # multiples of it are spread evenly
+
+# Okabe and Ito's colours again; every status has a mark of its own besides.
+BLUE, ORANGE, VERMILLION, GREY = "#0072B2", "#E69F00", "#D55E00", "#8A8A8A"
+ALONE: dict[str, Any] = {"linestyle": "none"}
+HEARD = {**ALONE, "marker": "o", "color": INK, "markersize": 4.2, "markeredgewidth": 0}
+LATE = {**ALONE, "marker": "D", "color": ORANGE, "markersize": 5.2, "markeredgecolor": INK, "markeredgewidth": 0.7}
+PENDING = {**ALONE, **OPEN, "marker": "v", "markersize": 6.2, "markeredgecolor": BLUE, "markeredgewidth": 1.3}
+EXPIRED = {**ALONE, "marker": "x", "color": GREY, "markersize": 5.5, "markeredgewidth": 1.5}
+FAILED = {**ALONE, "marker": "P", "color": VERMILLION, "markersize": 5.8, "markeredgewidth": 0}
+HERE = {**ALONE, "marker": "*", "color": VERMILLION, "markersize": 12, "markeredgecolor": "white"}
+TICK = {**ALONE, "marker": "|", "color": BLUE, "markersize": 8, "markeredgewidth": 1.1}
+BEST: dict[str, Any] = {"color": BLUE, "linewidth": 1.5, "drawstyle": "steps-post", "alpha": 0.9}
+TAIL: dict[str, Any] = {"linewidth": 0.8, "alpha": 0.55}
+FLOOR: dict[str, Any] = {"color": SOFT, "linewidth": 0.9, "linestyle": (0, (1, 1.6)), "zorder": 1}
+PATIENCE: dict[str, Any] = {"color": VERMILLION, "linewidth": 1.1, "linestyle": (0, (4, 2))}
+KEY: dict[str, Any] = {"frameon": False, "fontsize": 9.5, "handlelength": 1.4, "handletextpad": 0.5}
+
+LANES = {"pending": PENDING, "expired": EXPIRED, "infeasible": FAILED, "lost": FAILED, "withdrawn": FAILED}
+FILLS = {
+    "floor": ": drawn to the floor, as are the expired",
+    "waiting": ": drawn to the floor",
+    "fading": ": drawn to the floor the longer it waits",
+    "unknown": ": leaves the mean as it is",
+    "nearest": ": counts as its neighbours' means",
+    "ignored": ": not counted",
+}
+UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+
+
+def draw(portrait: Portrait, out: Path, dpi: int = 150) -> None:
+    """Write the picture; the ending of its name says in which format."""
+    lanes = lanes_of(portrait)
+    grid = Grid.of(portrait.slices, ABOVE + OVER + LANE * len(lanes) + BETWEEN)
+    tall = grid.bottom + BELOW
+    with use_style():
+        figure = make_page(WIDTH, tall)
+        page = Page(figure, tall)
+        words(page, portrait)
+        over_time(page, portrait, lanes)
+        delays(page, portrait, len(lanes))
+        beliefs(page, portrait, grid)
+        save_page(figure, out, dpi)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A figure measured in inches from its upper left corner."""
+
+    figure: Figure
+    tall: float
+
+    def axes(self, left: float, top: float, wide: float, high: float) -> Axes:
+        return self.figure.add_axes((left / WIDTH, 1 - (top + high) / self.tall, wide / WIDTH, high / self.tall))
+
+    def text(self, left: float, top: float, said: str, **more: Any) -> None:
+        self.figure.text(left / WIDTH, 1 - top / self.tall, said, va="center", **more)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where the panels of the belief stand: all of one size, as wide as their number allows."""
+
+    top: float
+    rows: int
+    wide: float
+    high: float
+    deep: float  # of the options' names, where they are slanted
+    gap = 0.5
+
+    @classmethod
+    def of(cls, slices: Sequence[Slice], top: float) -> Grid:
+        across = max(1, min(len(slices), ACROSS))
+        wide = (RIGHT - LEFT - cls.gap * (across - 1)) / across
+        longest = max([0, *(max(map(len, shortened(s.options))) for s in slices if slants(s, wide))])
+        rows = max(1, math.ceil(len(slices) / ACROSS))
+        return cls(
+            top,
+            rows,
+            wide,
+            0.8 if not slices else 2.4 if len(slices) <= 2 else 1.75,
+            max(0.0, 0.6 * LETTER * longest - 0.25),
+        )
+
+    @property
+    def bottom(self) -> float:
+        """Below the labels of the last row."""
+        return self.top + self.rows * (self.high + ROW + self.deep) - ROW
+
+    def place(self, i: int) -> tuple[float, float, float, float]:
+        row, column = divmod(i, ACROSS)
+        left, top = LEFT + column * (self.wide + self.gap), self.top + row * (self.high + ROW + self.deep)
+        return left, top, self.wide, self.high
+
+
+def words(page: Page, portrait: Portrait) -> None:
+    """What study it is, how it stands, and what it was told to do."""
+    settings, n = portrait.study.settings, len(portrait.trials)
+    counts = {status: portrait.count(status) for status in ("heard", "late", "pending", "expired", "failed")}
+    listed = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    stand = f"{n} {'query' if n == 1 else 'queries'}{': ' if listed else ''}{listed}."
+    told = [trial for trial in portrait.trials if trial.outcome is not None]
+    if told:
+        best = max(told, key=lambda trial: (settings.outcome.sign * (trial.outcome or 0.0), -trial.number))
+        stand += f"  Best outcome: {brief(best.outcome)}, trial {best.number}."
+    patience = "no patience" if math.isinf(settings.patience.m) else f"patience {settings.patience}"
+    setting = (
+        f"{settings.outcome.goal.capitalize()}; silence: {settings.silence.spec()['silence']}; {patience}; "
+        f"late outcomes are {'used' if settings.late == 'use' else 'not used'}; algorithm: {settings.algorithm.name}."
+    )
+    page.text(LEFT, 0.36, clipped(portrait.name, 60), fontsize=17, weight="bold")
+    page.text(LEFT, 0.69, stand, fontsize=10)
+    page.text(LEFT, 0.92, setting, color=SOFT, fontsize=10)
+
+
+def clipped(said: str, most: int) -> str:
+    return said if len(said) <= most else f"{said[: most - 2]}…"
+
+
+def brief(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else clipped(str(value), 30)
+
+
+def note(axes: Axes, said: str) -> None:
+    """Words where there is nothing to draw."""
+    axes.text(0.5, 0.5, said, transform=axes.transAxes, ha="center", va="center", color=SOFT, fontsize=10.5)
+
+
+def few_ticks(axes: Axes, *, whole: bool) -> None:
+    """Ticks that do not touch, at whole numbers where there is nothing between them."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=whole, nbins=6, steps=[1, 2, 5, 10], min_n_ticks=1))
+
+
+def unit_of(longest: float) -> tuple[float, str]:
+    """Seconds of the unit in which a stretch of time reads well, and its name."""
+    for unit, name in UNITS.items():
+        if longest >= 2 * SECONDS[unit]:
+            return SECONDS[unit], name
+    return 0.001, "milliseconds"
+
+
+# Over time ------------------------------------------------------------------------------------------------------------
+
+
+def lanes_of(portrait: Portrait) -> list[tuple[str, Array]]:
+    """What has no outcome: a lane for each kind, with the times at which it was asked."""
+    kinds = np.array([trial.failure or trial.status for trial in portrait.trials])
+    return [(name, portrait.asked[kinds == name]) for name in LANES if np.any(kinds == name)]
+
+
+def over_time(page: Page, portrait: Portrait, lanes: Sequence[tuple[str, Array]]) -> None:
+    """Each outcome when it was heard, with a tail back to when it was asked; below, what has none."""
+    axes = page.axes(LEFT, ABOVE, TIMES, OVER)
+    unit, name = unit_of(portrait.now) if portrait.by_clock else (1.0, "rounds")
+    asked, told, now = portrait.asked / unit, portrait.told / unit, portrait.now / unit
+    y = np.array([math.nan if trial.outcome is None else trial.outcome for trial in portrait.trials])
+    late = np.array([trial.status == "late" for trial in portrait.trials], dtype=bool)
+    there, outcome = np.isfinite(told), portrait.study.settings.outcome
+    write_headline(axes, "Outcomes", "when it was heard; tail: since it was asked")
+    if np.any(there):
+        order = np.argsort(told[there], kind="stable")
+        best = outcome.sign * np.maximum.accumulate(outcome.sign * y[there][order])
+        axes.plot([*told[there][order], now], [*best, best[-1]], **BEST, label="best so far")
+        for mask, colour, marks, word in ((there & ~late, GREY, HEARD, "heard"), (late, ORANGE, LATE, "late")):
+            if np.any(mask):
+                axes.hlines(y[mask], asked[mask], told[mask], color=colour, **TAIL)
+                axes.plot(told[mask], y[mask], **marks, label=word, zorder=4)
+        floor = portrait.floor
+        if floor.value is not None and (floor.stated or floor.used):
+            label = "floor" if floor.stated else "worst heard, as floor"
+            axes.axhline(floor.value, **FLOOR, label=label)
+        axes.legend(
+            loc="lower right", bbox_to_anchor=(1.005, 1.01), ncols=4, columnspacing=1.2, borderaxespad=0.3, **KEY
+        )
+        axes.grid(axis="y", color=FAINT, linewidth=0.8)
+        axes.margins(y=0.08)
+    else:
+        axes.set_yticks([])
+        note(axes, "nothing heard yet")
+    first = 0.0 if portrait.by_clock else 1.0
+    last = now if now > first else first + 1.0
+    axes.set_xlim(first - 0.015 * (last - first), last + 0.015 * (last - first))
+    if lanes:
+        axes.tick_params(labelbottom=False, length=0)
+        axes.spines["bottom"].set_visible(False)
+        axes = lane_axes(page, axes, lanes, unit)
+    when = f"{name} since {moment(portrait)}" if portrait.by_clock else "round"
+    axes.set_xlabel(f"{when}  (without an outcome: when it was asked)" if lanes else when, labelpad=3)
+    few_ticks(axes, whole=not portrait.by_clock)
+    if not portrait.trials:
+        axes.set_xticks([])
+
+
+def lane_axes(page: Page, above: Axes, lanes: Sequence[tuple[str, Array]], unit: float) -> Axes:
+    """A lane for each kind of silence, under the outcomes and on their time."""
+    axes = page.axes(LEFT, ABOVE + OVER + 0.06, TIMES, LANE * len(lanes))  # a tick's label may stand at the very edge
+    for row, (name, times) in enumerate(lanes):
+        axes.plot(times / unit, np.full(len(times), -row), **LANES[name], clip_on=False, zorder=4)
+    axes.set_ylim(-len(lanes) + 0.5, 0.5)
+    axes.set_yticks([-row for row in range(len(lanes))], [name for name, _ in lanes], fontsize=9.5)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(above.get_xlim())
+    axes.set_facecolor("#F6F6F6")
+    axes.spines["left"].set_visible(False)
+    return axes
+
+
+def moment(portrait: Portrait) -> str:
+    """When the first query was asked, in words."""
+    start = min((trial.asked_at for trial in portrait.trials), default=0.0)
+    if not 1e9 <= start < 1e11:  # a clock that is not the calendar's
+        return "the first query"
+    at = datetime.fromtimestamp(start)
+    return f"{at.day} {at:%b %Y, %H:%M}"
+
+
+# Delays ---------------------------------------------------------------------------------------------------------------
+
+
+def delays(page: Page, portrait: Portrait, lanes: int) -> None:
+    """The share heard within so long a wait, by Kaplan and Meier: what is still out says that it takes longer."""
+    axes = page.axes(DELAYS, ABOVE, RIGHT - DELAYS, OVER + (0.06 + LANE * lanes if lanes else 0.0))
+    survival, waiting, m = portrait.survival, portrait.waiting, portrait.study.settings.patience.m
+    longest = max([0.0, *survival.times, *waiting])
+    reach = 1.04 * max(longest, m if m <= 4 * longest else 0.0) or 1.0
+    unit, name = unit_of(reach) if portrait.by_clock else (1.0, "rounds")
+    ticks = "; ticks: unheard" if len(waiting) else ""
+    write_headline(axes, "Delays seen so far", f"share heard (± 2 s.e.){ticks}")
+    axes.set_ylim(0, 1.03)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
+    axes.set_xlim(0, reach / unit)
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    axes.set_xlabel(f"{name} waited", labelpad=3)
+    few_ticks(axes, whole=not portrait.by_clock)
+    if not survival.n:
+        axes.set_xticks([])
+        axes.grid(False)
+        note(axes, "no delays seen yet")
+        return
+    t = np.array([0.0, *survival.times, longest])
+    share, error = 1.0 - survival.over(t), 2.0 * np.array([survival.error(float(at)) for at in t])
+    low, high = np.clip(share - error, 0, 1), np.clip(share + error, 0, 1)
+    axes.fill_between(t / unit, low, high, step="post", color=BLUE, **BAND)
+    axes.plot(t / unit, share, color=BLUE, linewidth=1.7, drawstyle="steps-post")
+    axes.plot(waiting / unit, 1.0 - survival.over(waiting), **TICK)
+    if math.isfinite(m):
+        mark_patience(axes, portrait, m, longest, reach, unit)
+
+
+def mark_patience(axes: Axes, portrait: Portrait, m: float, longest: float, reach: float, unit: float) -> None:
+    """Where patience ends, and how much is heard by then, as far as that can be known."""
+    known = m <= longest or portrait.survival.at(longest) == 0
+    within = f"{100 * portrait.survival.rho(m):.0f} % in time, by estimate" if known else "nothing has waited so long"
+    said = f"patience {portrait.study.settings.patience}\n{within}"
+    if m <= reach:
+        axes.axvline(m / unit, **PATIENCE)
+    right = m > 0.5 * reach
+    axes.annotate(
+        said if m <= reach else f"{said}\n(beyond this axis)",
+        xy=(min(m, reach) / unit, 0.04),
+        xytext=(-5 if right else 5, 0),
+        textcoords="offset points",
+        ha="right" if right else "left",
+        va="bottom",
+        fontsize=9,
+        color=VERMILLION,
+        linespacing=1.35,
+        bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5},
+    )
+
+
+# Belief ---------------------------------------------------------------------------------------------------------------
+
+
+def beliefs(page: Page, portrait: Portrait, grid: Grid) -> None:
+    """One panel for each coordinate, all on one scale."""
+    page.text(LEFT, grid.top - 0.72, "Belief about f", fontsize=11.5, weight="bold")
+    if portrait.recommended is None:
+        axes = page.axes(*grid.place(0))
+        axes.set_xticks([])
+        axes.set_yticks([])
+        note(axes, "nothing heard yet, so nothing is believed yet")
+        return
+    page.text(LEFT, grid.top - 0.5, caption(portrait), fontsize=9.5, color=SOFT)
+    if portrait.left_out:
+        left = f"{portrait.left_out} more coordinate{'s are' if portrait.left_out > 1 else ' is'} not shown"
+        page.text(RIGHT, grid.top - 0.72, left, fontsize=9.5, color=SOFT, ha="right")
+    low, high = range_of(portrait.slices)
+    for i, piece in enumerate(portrait.slices):
+        axes = page.axes(*grid.place(i))
+        along(axes, piece, grid.wide)
+        axes.set_ylim(low, high)
+        axes.tick_params(labelleft=i % ACROSS == 0)
+    footer(page, portrait, grid.bottom + 0.48)
+
+
+def range_of(slices: Sequence[Slice]) -> tuple[float, float]:
+    """A scale on which every belief and every outcome can be seen."""
+    edges = [v for s in slices for v in (*(s.mean - 2 * s.std), *(s.mean + 2 * s.std), *s.heard[:, 1])]
+    room = 0.06 * (max(edges) - min(edges)) or 1.0
+    return min(edges) - 2 * room, max(edges) + room  # more below: the pending stand there
+
+
+def caption(portrait: Portrait) -> str:
+    """What the panels cut through."""
+
+    def listed(params: Any) -> str:
+        return ", ".join(f"{name} = {brief(value)}" for name, value in params.items())
+
+    goal = "greatest" if portrait.study.settings.outcome.goal == "maximize" else "least"
+    where = "" if portrait.context is None else f" in the context {listed(portrait.context)}"
+    how = (
+        "every point of the list; the star is recommended"
+        if portrait.slices[0].whole
+        else "through the recommended point"
+    )
+    said = f"{how}, where the mean is {goal}{where}:  {listed(portrait.recommended)}"
+    return textwrap.shorten(said, 140, placeholder=" …")
+
+
+def along(axes: Axes, piece: Slice, wide: float) -> None:
+    """The belief along one coordinate."""
+    low, high = piece.mean - 2 * piece.std, piece.mean + 2 * piece.std
+    if piece.dots:
+        crowded = len(piece.x) > 30
+        axes.vlines(piece.x, low, high, linewidth=1.3 if crowded else 4.0, alpha=0.25, color=BLUE)
+        marks = {**ALONE, "marker": "_", "color": BLUE, "markeredgewidth": 1.8}
+        axes.plot(piece.x, piece.mean, **marks, markersize=4 if crowded else 9)
+    else:
+        axes.fill_between(piece.x, low, high, color=BLUE, **BAND)
+        axes.plot(piece.x, piece.mean, color=BLUE, **MEAN)
+    for i, (x, y, near) in enumerate(piece.heard):
+        aside = (0.13 + 0.22 * (i * GOLDEN % 1)) * piece.apart if piece.beside else 0.0  # not on the bar
+        axes.plot([x + aside], [y], **{**HEARD, "markersize": 3.6}, alpha=0.1 + 0.8 * near**2, zorder=3)
+    axes.plot([piece.here[0]], [piece.here[1]], **HERE, zorder=6)
+    below = np.full(len(piece.pending), 0.045)
+    axes.plot(piece.pending, below, **{**PENDING, "markersize": 5}, transform=axes.get_xaxis_transform(), zorder=5)
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+    axes.annotate(clipped(piece.name, 28) + (" (context)" if piece.context else ""), (0, 1), (0, 5), **place)
+    if piece.options is not None:
+        options(axes, piece, wide)
+    elif piece.log:
+        axes.set_xscale("log")
+        room = (piece.x[-1] / piece.x[0]) ** 0.02
+        axes.set_xlim(piece.x[0] / room, piece.x[-1] * room)
+    else:
+        room = 0.5 if piece.beside else 0.02 * float(np.ptp(piece.x)) or 0.5
+        axes.set_xlim(piece.x[0] - room, piece.x[-1] + room)
+        few_ticks(axes, whole=piece.beside)
+
+
+def shortened(names: Sequence[str] | None) -> list[str]:
+    return [clipped(name, 16) for name in names or ()]
+
+
+def slants(piece: Slice, wide: float) -> bool:
+    """Whether its options would touch each other side by side."""
+    names = shortened(piece.options)
+    return bool(names) and max(map(len, names)) * LETTER > wide / len(names)
+
+
+def options(axes: Axes, piece: Slice, wide: float) -> None:
+    """The options under their places; slanted, and every so many of them, where they would touch."""
+    names = shortened(piece.options)
+    places = range(0, len(names), max(1, math.ceil(0.2 * len(names) / wide)))
+    turned: dict[str, Any] = {"rotation": 38, "ha": "right", "va": "top", "rotation_mode": "anchor"}
+    axes.set_xticks(list(places), [names[k] for k in places], fontsize=9, **(turned if slants(piece, wide) else {}))
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def footer(page: Page, portrait: Portrait, top: float) -> None:
+    """What the marks of the belief mean, and what silence makes of the pending."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    faint = (
+        " (fainter: farther from what is shown)" if len(portrait.slices) > 1 and not portrait.slices[0].whole else ""
+    )
+    handles: list[Any] = [
+        Line2D([], [], **MEAN, color=BLUE, label="mean"),
+        Patch(**BAND, color=BLUE, label="± 2 std of f"),
+        Line2D([], [], **HERE, label="recommended"),
+        Line2D([], [], **HEARD, label=f"outcome{faint}"),
+    ]
+    if any(len(piece.pending) for piece in portrait.slices):
+        silence = str(portrait.study.settings.silence.spec()["silence"])
+        handles.append(Line2D([], [], **PENDING, label=f"pending{FILLS.get(silence, '')}"))
+    where = (LEFT / WIDTH, 1 - top / page.tall)
+    more: dict[str, Any] = {"columnspacing": 1.6, "borderaxespad": 0, "borderpad": 0, "ncols": len(handles)}
+    page.figure.legend(handles=handles, loc="upper left", bbox_to_anchor=where, **KEY, **more)

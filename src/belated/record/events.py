@@ -1,0 +1,141 @@
+"""What can happen to a study. Events are appended and never changed; everything else is computed from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+from belated.results import Failure
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A query was chosen (or given by hand)."""
+
+    number: int
+    params: Mapping[str, Any]
+    context: Mapping[str, Any] | None
+    knew: int  # position of the last event that the choice knew
+    considered_at: float  # τ̄_t, the only clock reading that the choice used
+    asked_at: float  # τ_t
+    by_hand: bool = False
+    told_at_once: bool = False  # by hand, with its outcome
+    fixed: Mapping[str, Any] | None = None  # coordinates that were not for us to choose
+    note: str = ""
+    fitted: Mapping[str, Any] | None = None  # hyperparameters, when they were found for this choice
+    key: str | None = None
+    part: int = 0  # of a batch
+    parts: int = 1
+    knew_trials: int | None = None  # how many earlier trials the choice knew: all of them
+    versions: Mapping[str, str] | None = None  # of what computed it; None: those of the choice before it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """An outcome was heard."""
+
+    number: int
+    value: float
+    noise: float | None
+    at: float  # when it came
+    key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """An outcome that contradicts an earlier one was told; kept for the record, never used."""
+
+    number: int
+    value: float
+    noise: float | None
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failed:
+    """A trial ended without an outcome."""
+
+    number: int
+    kind: Failure
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Amended:
+    """An outcome that was told wrongly was put right, or the study's floor or limits were, for a reason."""
+
+    number: int | None  # None: the study itself
+    reason: str
+    at: float
+    value: float | None = None
+    noise: float | None = None
+    floor: float | None = None
+    limits: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Adjusted:
+    """Patience was chosen anew, at the ask whose row comes next; from here on it is this one."""
+
+    m: float  # rounds, or seconds by the clock
+    by_clock: bool
+    reason: str
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """The study was closed."""
+
+    at: float
+
+
+Event = Asked | Told | Refused | Failed | Amended | Adjusted | Ended
+
+KINDS: dict[str, type[Event]] = {
+    "asked": Asked,
+    "told": Told,
+    "refused": Refused,
+    "failed": Failed,
+    "amended": Amended,
+    "patience": Adjusted,
+    "closed": Ended,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+DEFAULTS = {kind: [(f.name, f.default) for f in fields(kind)] for kind in NAMES}
+JSON = json.JSONEncoder(allow_nan=False)
+
+
+def plain_of(event: Event) -> dict[str, Any]:
+    """An event as plain values; what has its default is left out."""
+    plain: dict[str, Any] = {"event": NAMES[type(event)]}
+    for name, default in DEFAULTS[type(event)]:
+        value = getattr(event, name)
+        if default is MISSING or value != default:
+            plain[name] = value
+    return plain
+
+
+def event_of(plain: Mapping[str, Any]) -> Event:
+    """The event that `plain_of` wrote."""
+    return _made(dict(plain))
+
+
+def columns_of(event: Event) -> tuple[str, int | None, str | None, int, str]:
+    """An event as a ledger keeps it: kind, number, key, part, and the whole of it as JSON."""
+    plain = plain_of(event)
+    return plain["event"], plain.get("number"), plain.get("key"), plain.get("part", 0), JSON.encode(plain)
+
+
+def read_back(body: str) -> Event:
+    """The event whose JSON this is."""
+    return _made(json.loads(body))
+
+
+def _made(words: dict[str, Any]) -> Event:
+    kind = KINDS[words.pop("event")]
+    if kind is Amended and words.get("limits") is not None:
+        words["limits"] = tuple(words["limits"])
+    return kind(**words)

@@ -1,0 +1,79 @@
+"""A study's memory: append and read. Where it is kept is said by a url.
+
+A ledger assigns positions 1, 2, 3, … to the events of one study, in the order in which they were written; a choice that
+knew position p knew every event up to p. Uniqueness is the ledger's business: a number is asked once, told once, failed
+once, and a key is used once, whoever comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from belated.errors import InvalidInput
+from belated.record.events import Event
+from belated.record.ledger.passwords import masked
+from belated.validation import shown
+
+
+class Ledger(Protocol):
+    """The events of one study."""
+
+    def append(self, events: Sequence[Event]) -> int:
+        """Write all of them, or none, at the next positions, and return the last; or raise Taken."""
+
+    def read(self, after: int = 0) -> Iterator[Event]:
+        """The events with position > after, in order."""
+
+    def asking(self, meanwhile: Meanwhile | None = None) -> AbstractContextManager[Ledger]:
+        """The lock that asks of this study queue on. It dies with its process, and tells never take it.
+
+        It gives the ledger as its holder uses it: the first append through that may let go of the lock at once. Of
+        those who wait, the one who is next does `meanwhile`, so that it has little left to read when its turn comes."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+Meanwhile: TypeAlias = Callable[[Ledger], object]
+
+
+class Store(Protocol):
+    """The studies at one url."""
+
+    def create(self, name: str, spec: Mapping[str, Any]) -> bool:
+        """Write down a new study; False when there is one of this name."""
+
+    def spec(self, name: str) -> Mapping[str, Any] | None:
+        """What a study was created with; None when there is none of this name."""
+
+    def names(self) -> list[str]:
+        """Every study, by name."""
+
+    def ledger(self, name: str) -> Ledger:
+        """The events of a study that exists."""
+
+    def faults(self) -> list[str]:
+        """What is wrong with the tables themselves, in sentences; none when they are whole."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+def store(url: str, *, create: bool = False) -> Store:
+    """The store at a url: sqlite:///lab.db (a file; create=True makes it), or postgresql://user@host/database."""
+    try:
+        scheme = urlsplit(url).scheme if isinstance(url, str) and "\0" not in unquote(url) else ""
+    except ValueError:
+        scheme = ""
+    if scheme == "sqlite":
+        from belated.record.ledger.sqlite import SQLiteStore
+
+        return SQLiteStore.at(url, create=create)
+    if scheme in ("postgresql", "postgres"):
+        from belated.record.ledger.postgres import PostgresStore
+
+        return PostgresStore.at(url, str(masked(url)))
+    raise InvalidInput(f"url must start with sqlite:/// or postgresql:// (got {shown(masked(url))})")

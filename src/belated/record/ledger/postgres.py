@@ -1,0 +1,347 @@
+"""A store in a PostgreSQL database, for many machines.
+
+Trust is in UNIQUE and in locks, not in isolation levels. Writing locks the study's row, so positions are in the order
+of commit. Asks of one study queue on an advisory lock of the session, which dies with its connection; tells never take
+it.
+
+A connection may die, and the answer to COMMIT may be lost though it happened. So every write carries a token; after a
+failure it is looked for before writing again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import secrets
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, LiteralString, NoReturn, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+
+from belated.errors import InvalidInput, Taken, Unavailable, Unreachable, Unreadable
+from belated.record.events import Event, columns_of, read_back
+from belated.record.ledger.schema import migrations
+
+try:
+    import psycopg
+    import psycopg.conninfo
+except ModuleNotFoundError:
+    raise Unavailable('a postgresql:// url needs psycopg: pip install "belated[postgres]"') from None
+
+Result = TypeVar("Result")
+
+Connection: TypeAlias = psycopg.Connection[Any]
+
+SCHEMA_LOCK = 0x62656C61  # "bela": held while the tables are made
+ASK_LOCK = SCHEMA_LOCK  # and the study: held while one asks
+NEXT_LOCK = SCHEMA_LOCK + 1  # and the study: held by the next of those who wait to ask
+GONE = (psycopg.OperationalError, psycopg.InterfaceError)
+WAITING = "SELECT 1 FROM belated_studies WHERE id = %s FOR UPDATE"
+WRITTEN = "SELECT max(position) FROM belated_events WHERE study = %s AND token = %s"
+# One statement and one round trip, however many events: it commits by itself. They come as JSON, which is cheaper to
+# make than PostgreSQL's arrays.
+APPEND = """
+WITH moved AS (UPDATE belated_studies SET position = position + %s WHERE id = %s RETURNING id, position),
+added AS (
+    INSERT INTO belated_events (study, position, kind, number, key, part, token, body)
+    SELECT moved.id, moved.position - %s + new.place, new.kind, new.number, new.key, new.part, %s, new.body
+    FROM moved, ROWS FROM (json_to_recordset(%s) AS (kind text, number bigint, key text, part integer, body text))
+        WITH ORDINALITY AS new (kind, number, key, part, body, place)
+    RETURNING position
+)
+SELECT max(position) FROM added
+"""
+# The same by whoever is asking. Its lock becomes the transaction's, and so the commit lets go of it: no sooner, or the
+# next one would not see this ask, and no round trip later.
+APPEND_AND_LEAVE = APPEND.replace(
+    "max(position)", "max(position), pg_advisory_xact_lock(%s, %s), pg_advisory_unlock(%s, %s)"
+)
+COLUMNS = ("kind", "number", "key", "part", "body")
+READ = "SELECT body FROM belated_events WHERE study = %s AND position > %s ORDER BY position"
+# Whoever is next in line holds NEXT; it lets go of it when its turn has come, at once if nobody was asking.
+QUEUE = """
+SELECT pg_advisory_lock(%(next)s, %(study)s),
+    CASE WHEN pg_try_advisory_lock(%(ask)s, %(study)s) THEN pg_advisory_unlock(%(next)s, %(study)s) ELSE false END
+"""
+TURN = "SELECT pg_advisory_lock(%(ask)s, %(study)s), pg_advisory_unlock(%(next)s, %(study)s)"
+LEAVE = "SELECT pg_advisory_unlock(%s, %s)"
+PAUSES = (0.15, 0.45, 1.35, 4.05)  # seconds between attempts to reach a server that went away
+FIRST = 2.0  # seconds, at most, for one that was never reached
+CONNECTING = 2  # seconds to connect to each address, unless the url says otherwise; libpq takes no less
+
+
+def _let_go(connections: list[Connection], process: int) -> None:
+    """Close connections, in the process that made them: a child of it has the same sockets."""
+    while connections and process == os.getpid():
+        connections.pop().close()
+
+
+@dataclass
+class PostgresStore:
+    """The studies in one database."""
+
+    url: str = field(repr=False)
+    shown: str
+    _idle: list[Connection] = field(default_factory=list, repr=False)  # this process's, and nobody is using them
+    _process: int = 0
+    _reached: bool = False
+
+    @classmethod
+    def at(cls, url: str, shown: str) -> PostgresStore:
+        """The store of postgresql://user@host/database; its tables are made if need be."""
+        parts = urlsplit(url)
+        try:
+            psycopg.conninfo.conninfo_to_dict(url)
+            understood = parts.netloc.count("@") <= 1 and ("," in parts.netloc or parts.port != 0)
+        except (psycopg.ProgrammingError, ValueError):  # their reasons may show a piece of the password
+            understood = False
+        if not understood:
+            raise InvalidInput(f"the url {shown} is not one of PostgreSQL's; special characters in it are written %XX")
+        made = cls(url, shown)
+        made._migrate()
+        return made
+
+    def create(self, name: str, spec: Mapping[str, Any]) -> bool:
+        words = (name, json.dumps(spec, allow_nan=False))
+        insert = "INSERT INTO belated_studies (name, spec) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+        return self.on(lambda connection: connection.execute(insert, words).rowcount == 1)
+
+    def spec(self, name: str) -> Mapping[str, Any] | None:
+        row = self._one("SELECT spec FROM belated_studies WHERE name = %s", (name,))
+        return None if row is None else json.loads(row[0])
+
+    def names(self) -> list[str]:
+        rows = self.on(lambda c: c.execute("SELECT name FROM belated_studies").fetchall())
+        return sorted(name for (name,) in rows)  # whatever the database's collation
+
+    def ledger(self, name: str) -> PostgresLedger:
+        row = self._one("SELECT id FROM belated_studies WHERE name = %s", (name,))
+        if row is None:
+            raise LookupError(name)
+        return PostgresLedger(self, row[0])
+
+    def faults(self) -> list[str]:
+        """Positions that do not count the events, and declared indexes that are not there."""
+        counted: LiteralString = (
+            "SELECT name FROM belated_studies AS s WHERE position <> "
+            "(SELECT count(*) FROM belated_events AS e WHERE e.study = s.id) ORDER BY name"
+        )
+        there: LiteralString = "SELECT indexname FROM pg_indexes WHERE tablename = 'belated_events'"
+        wrong = self.on(lambda c: c.execute(counted).fetchall())
+        indexes = {name for (name,) in self.on(lambda c: c.execute(there).fetchall())}
+        declared = ("belated_events_pkey", "belated_events_once", "belated_events_keys")
+        return [f"positions of {name} do not count its events" for (name,) in wrong] + [
+            f"the index {name} is missing" for name in declared if name not in indexes
+        ]
+
+    def close(self) -> None:
+        if self._process == os.getpid():
+            _let_go(self._idle, self._process)
+
+    def take(self) -> Connection:
+        """A connection that nobody else uses until it is given back; never one from before a fork."""
+        if self._process != os.getpid():
+            self._idle, self._process = [], os.getpid()
+            weakref.finalize(self, _let_go, self._idle, self._process)
+        try:
+            return self._idle.pop()
+        except IndexError:
+            stated = "connect_timeout" in psycopg.conninfo.conninfo_to_dict(self.url)
+            limit: dict[str, Any] = {} if stated else {"connect_timeout": CONNECTING}
+            connection = psycopg.connect(self.url, autocommit=True, **limit)
+            self._reached = True
+            return connection
+
+    def give(self, connection: Connection) -> None:
+        """Keep a connection for the next one, unless something is wrong with it."""
+        if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+    def on(self, work: Callable[[Connection], Result]) -> Result:
+        """Work on a connection; on a new one when it turns out to be dead."""
+
+        def once() -> Result:
+            connection = self.take()
+            try:
+                return work(connection)
+            finally:
+                self.give(connection)
+
+        return self.retrying(once)
+
+    def retrying(self, work: Callable[[], Result]) -> Result:
+        """Work, and again when a connection turned out to be dead."""
+        began = time.monotonic()
+        for pause in (*PAUSES, math.inf):
+            try:
+                return work()
+            except GONE as error:
+                reason = " ".join(str(error).split()) or type(error).__name__
+            self.close()  # the others are no better
+            if math.isinf(pause) or not (self._reached or time.monotonic() + pause < began + FIRST):
+                break
+            time.sleep(pause)
+        raise Unreachable(f"the server of {self.shown} cannot be reached ({reason})")
+
+    def _one(self, query: LiteralString, words: tuple[object, ...] = ()) -> tuple[Any, ...] | None:
+        return self.on(lambda connection: connection.execute(query, words).fetchone())
+
+    def _migrate(self) -> None:
+        """Make the tables, or bring them to this version, in the transaction that records it."""
+        newest = max(steps := migrations("postgres.sql"))
+
+        def work(connection: psycopg.Connection[Any]) -> int:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
+                known = connection.execute("SELECT to_regclass('belated_schema') IS NOT NULL").fetchone()
+                row = (
+                    connection.execute("SELECT version FROM belated_schema").fetchone() if known and known[0] else None
+                )
+                version = 0 if row is None else int(row[0])
+                for step in range(version + 1, newest + 1):
+                    for statement in steps[step]:
+                        connection.execute(statement.encode())
+                if version < newest:
+                    connection.execute("DELETE FROM belated_schema")
+                    connection.execute("INSERT INTO belated_schema VALUES (%s)", (newest,))
+                return version
+
+        version = self.on(work)
+        if version > newest:
+            raise Unreadable(f"{self.shown} was written by a newer belated (schema {version}, this one knows {newest})")
+
+
+@dataclass(frozen=True)
+class PostgresLedger:
+    """The events of one study in the database."""
+
+    store: PostgresStore
+    study: int
+
+    def append(self, events: Sequence[Event]) -> int:
+        return self.write(self.words(events))
+
+    def words(self, events: Sequence[Event]) -> tuple[Any, ...]:
+        """What APPEND is told: how many, which study, how many, a new token, and the events."""
+        rows = [dict(zip(COLUMNS, columns_of(event), strict=True)) for event in events]
+        return len(events), self.study, len(events), secrets.token_hex(16), json.dumps(rows)
+
+    def write(self, words: tuple[Any, ...], *, tried: bool = False) -> int:
+        """Append; what was tried before may have happened though its answer was lost, or be happening."""
+
+        def work(connection: Connection) -> int:
+            nonlocal tried
+            if not tried:
+                tried = True
+                return _position(connection.execute(APPEND, words))
+            with connection.transaction():
+                connection.execute(WAITING, (self.study,))
+                row = connection.execute(WRITTEN, (self.study, words[3])).fetchone()
+                if row is not None and row[0] is not None:
+                    return int(row[0])
+                return _position(connection.execute(APPEND, words))
+
+        try:
+            return self.store.on(work)
+        except psycopg.errors.UniqueViolation:
+            raise Taken from None
+
+    def read(self, after: int = 0) -> Iterator[Event]:
+        rows = self.store.on(lambda connection: connection.execute(READ, (self.study, after)).fetchall())
+        return (read_back(body) for (body,) in rows)
+
+    @contextmanager
+    def asking(self, meanwhile: Callable[[PostgresTurn], object] | None = None) -> Iterator[PostgresTurn]:
+        turn = self.store.retrying(lambda: PostgresTurn.of(self, meanwhile))
+        try:
+            yield turn
+        finally:
+            turn.end()
+
+    def close(self) -> None:
+        self.store.close()
+
+
+@dataclass
+class PostgresTurn:
+    """The events of a study as whoever is asking uses them: on the connection that holds the lock.
+
+    If the connection dies, so does the lock, and another may be first: the turn goes on without, as everyone writes."""
+
+    ledger: PostgresLedger
+    connection: Connection
+    holding: bool = True
+
+    @classmethod
+    def of(cls, ledger: PostgresLedger, meanwhile: Callable[[PostgresTurn], object] | None) -> PostgresTurn:
+        """Wait for it."""
+        turn = cls(ledger, ledger.store.take())
+        locks = {"next": NEXT_LOCK, "ask": ASK_LOCK, "study": ledger.study}
+        try:
+            row = turn.connection.execute(QUEUE, locks).fetchone()
+            if row is None or not row[1]:
+                if meanwhile is not None:
+                    meanwhile(turn)
+                turn.connection.execute(TURN, locks)
+        except BaseException:
+            turn.connection.close()  # and with it go the locks
+            raise
+        return turn
+
+    def end(self) -> None:
+        """Let go of the lock, if that has not happened, and of the connection."""
+        try:
+            if self.holding:
+                self.connection.execute(LEAVE, (ASK_LOCK, self.ledger.study))
+        except BaseException as error:
+            self.lose()
+            if not isinstance(error, GONE):
+                raise
+        self.ledger.store.give(self.connection)
+
+    def lose(self) -> None:
+        """Go on without this connection, and so without the lock, whatever is wrong with it."""
+        self.connection.close()
+        self.holding = False
+
+    def append(self, events: Sequence[Event]) -> int:
+        words, lock = self.ledger.words(events), (ASK_LOCK, self.ledger.study)
+        if not self.holding:
+            return self.ledger.write(words)
+        try:
+            position = _position(self.connection.execute(APPEND_AND_LEAVE, (*words, *lock, *lock)))
+        except psycopg.errors.UniqueViolation:
+            raise Taken from None
+        except GONE:
+            self.lose()
+            return self.ledger.write(words, tried=True)
+        self.holding = False
+        return position
+
+    def read(self, after: int = 0) -> Iterator[Event]:
+        try:
+            rows = self.connection.execute(READ, (self.ledger.study, after)).fetchall()
+        except GONE:
+            self.lose()
+            return self.ledger.read(after)
+        return (read_back(body) for (body,) in rows)
+
+    def asking(self, meanwhile: object = None) -> NoReturn:
+        raise RuntimeError("whoever is asking cannot ask for the lock again")
+
+    def close(self) -> None:
+        self.ledger.close()
+
+
+def _position(written: psycopg.Cursor[Any]) -> int:
+    """The last position of what was appended."""
+    row = written.fetchone()
+    if row is None or row[0] is None:
+        raise LookupError("there is no such study")
+    return int(row[0])

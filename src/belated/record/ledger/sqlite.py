@@ -1,0 +1,276 @@
+"""A store in one SQLite file, for one person or sixteen processes on one machine.
+
+WAL with synchronous=FULL: what was acknowledged survives a power cut. Every write happens under a lock beside the file
+(a queue that the kernel keeps, where SQLite's own busy handler polls), and so do checkpoints, which shuts out the
+WAL-reset race of SQLite before 3.51.3. Asks of one study queue on a second lock, which tells never take. Both are
+flock(2) locks: they die with their process. Of those who wait for the second, one at a time stands at a third and reads
+what is new while the one before it computes.
+
+SQLite must not be open across a fork, not even for connections that the child makes itself: it would believe that it
+holds locks which only its parent holds, and the parent's last close would take the WAL away from under it. So every
+connection of this process is closed before it forks, and made again when it is next used.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from belated.errors import BelatedError, InvalidInput, Taken, Unreachable, Unreadable
+from belated.record.events import Event, columns_of, read_back
+from belated.record.ledger.passwords import masked
+from belated.record.ledger.schema import migrations
+from belated.validation import shown
+
+APPLICATION = 0x62656C61  # "bela", in the file's header
+PATIENCE = 60.0  # seconds that SQLite waits for a writer that is not ours
+
+
+_using = threading.RLock()  # held while a connection of this process is in use, and over a fork
+_stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
+
+
+def _before_fork() -> None:
+    _using.acquire()
+    for one in list(_stores):
+        one.close()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_using.release, after_in_child=_using.release)
+
+
+@contextmanager
+def locked(path: str | Path, waiting: Callable[[], object] | None = None) -> Iterator[None]:
+    """Hold the lock of a file, which is made if need be; waiting ones are woken by the kernel.
+
+    waiting  what to do first if another has it"""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise Unreachable(f"the lock {path} could not be taken ({error.strerror})") from None
+    try:
+        if waiting is not None:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        fcntl.flock(fd, fcntl.LOCK_UN)  # closing lets go only where no fork has a copy
+        os.close(fd)
+
+
+@dataclass(eq=False)
+class SQLiteStore:
+    """The studies in one file."""
+
+    path: Path
+    _connection: sqlite3.Connection | None = field(default=None, repr=False)
+
+    @classmethod
+    def at(cls, url: str, *, create: bool) -> SQLiteStore:
+        """The store of sqlite:///relative.db or sqlite:////absolute.db."""
+        parts = urlsplit(url)
+        name = unquote(parts.path)[1:]
+        if not url.startswith("sqlite:///") or not name or parts.query or parts.fragment:
+            raise InvalidInput(f"a SQLite url must be sqlite:///path/to/file.db (got {shown(masked(url))})")
+        path = Path(name).absolute()
+        if not create and not path.exists():
+            raise Unreachable(f"there is no file {path}; create a study in it first")
+        if not path.parent.is_dir():
+            raise Unreachable(f"there is no folder {path.parent}; make it first")
+        made = cls(path)
+        made._migrate(create)
+        return made
+
+    def create(self, name: str, spec: Mapping[str, Any]) -> bool:
+        with self.writing() as connection:
+            words = (name, json.dumps(spec, allow_nan=False))
+            return connection.execute("INSERT OR IGNORE INTO studies (name, spec) VALUES (?, ?)", words).rowcount == 1
+
+    def spec(self, name: str) -> Mapping[str, Any] | None:
+        rows = self.rows("SELECT spec FROM studies WHERE name = ?", name)
+        spec: Mapping[str, Any] | None = json.loads(rows[0][0]) if rows else None
+        return spec
+
+    def names(self) -> list[str]:
+        return [name for (name,) in self.rows("SELECT name FROM studies ORDER BY name")]
+
+    def ledger(self, name: str) -> SQLiteLedger:
+        rows = self.rows("SELECT id FROM studies WHERE name = ?", name)
+        if not rows:
+            raise LookupError(name)
+        return SQLiteLedger(self, rows[0][0])
+
+    def rows(self, query: str, *words: object) -> list[Any]:
+        """What a query answers."""
+        try:
+            with _using:
+                return self.connection.execute(query, words).fetchall()
+        except sqlite3.Error as error:
+            raise self._explained(error, "read") from None
+
+    def faults(self) -> list[str]:
+        """What SQLite's own check finds, and declared tables and indexes that are not there."""
+        try:
+            wrong = [said for (said,) in self.rows("PRAGMA integrity_check") if said != "ok"]
+            wrong += [f"{row[0]} has a row without a study" for row in self.rows("PRAGMA foreign_key_check")]
+            there = {sql for (sql,) in self.rows("SELECT sql FROM sqlite_master")}
+        except BelatedError as error:
+            return [str(error)]
+        declared = sqlite3.connect(":memory:")
+        for _, statements in sorted(migrations("sqlite.sql").items()):
+            for statement in statements:
+                declared.execute(statement)
+        names = declared.execute("SELECT type || ' ' || name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        declared.close()
+        return wrong + [f"the {name} is missing or not as declared" for name, sql in names if sql not in there]
+
+    def _explained(self, error: Exception, verb: str) -> BelatedError:
+        """One sentence for the user: a damaged file, or a disk that would not."""
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+            return Unreadable(f"the file {self.path} is damaged ({error})")
+        return Unreachable(f"the file {self.path} could not be {verb} ({error}); try again when that is mended")
+
+    def close(self) -> None:
+        with _using:
+            if self._connection is not None:
+                self._finalizer()
+            self._connection = None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """Made when it is first used, and again after a fork."""
+        if self._connection is None:
+            self._connection = self._connect()
+            self._finalizer = weakref.finalize(self, self._connection.close)
+            _stores.add(self)
+        return self._connection
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.OperationalError as error:
+            raise Unreachable(f"the file {self.path} cannot be opened ({error})") from None
+        except sqlite3.DatabaseError as error:
+            raise Unreadable(f"{self.path} is not a store of belated's ({error})") from None
+        return connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, under the lock that all writers queue on."""
+        try:
+            with _using, locked(self.beside("write")):
+                connection = self.connection
+                try:
+                    connection.execute("BEGIN IMMEDIATE")
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+        except sqlite3.Error as error:
+            self.close()  # whatever state it is in
+            raise self._explained(error, "written") from None
+
+    def _has_wal(self) -> bool:
+        wal = self.path.with_name(f"{self.path.name}-wal")
+        return wal.exists() and wal.stat().st_size > 0
+
+    def beside(self, what: str) -> str:
+        """The file of a lock."""
+        return f"{self.path}-{what}.lock"
+
+    def _migrate(self, create: bool) -> None:
+        """Make the tables, or bring them to this version, in the transaction that records it."""
+        newest = max(steps := migrations("sqlite.sql"))
+        try:
+            with _using:
+                connection = self.connection
+                connection.execute("BEGIN")  # one look: another process may be making the tables
+                (application,) = connection.execute("PRAGMA application_id").fetchone()
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                (page,) = connection.execute("PRAGMA page_size").fetchone()
+                connection.execute("COMMIT")
+        except sqlite3.DatabaseError as error:
+            raise Unreadable(f"{self.path} is not a store of belated's ({error})") from None
+        if tables and application != APPLICATION:
+            raise Unreadable(f"{self.path} belongs to another program; name another file")
+        if self.path.stat().st_size % page and not self._has_wal():  # SQLite would take the rest of the page for zeros
+            raise Unreadable(f"the file {self.path} is damaged (it ends in the middle of a page); copy it again")
+        if version > newest:
+            raise Unreadable(f"{self.path} was written by a newer belated (schema {version}, this one knows {newest})")
+        if not tables and not create:
+            raise Unreadable(f"{self.path} is empty; create a study in it first")
+        if version == newest:
+            return
+        try:
+            with _using, locked(self.beside("write")):
+                self.connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.Error as error:
+            raise self._explained(error, "written") from None
+        with self.writing() as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been first
+            for step in range(version + 1, newest + 1):
+                for statement in steps[step]:
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {newest}")
+
+
+@dataclass(frozen=True)
+class SQLiteLedger:
+    """The events of one study in the file."""
+
+    store: SQLiteStore
+    study: int
+
+    def append(self, events: Sequence[Event]) -> int:
+        said = [columns_of(event) for event in events]
+        with self.store.writing() as connection:
+            last = "SELECT coalesce(max(position), 0) FROM events WHERE study = ?"
+            (position,) = connection.execute(last, (self.study,)).fetchone()
+            placed = ((self.study, place, *words) for place, words in enumerate(said, start=position + 1))
+            try:
+                connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", placed)
+            except sqlite3.IntegrityError:
+                raise Taken from None
+        return int(position) + len(said)
+
+    def read(self, after: int = 0) -> Iterator[Event]:
+        query = "SELECT position, body FROM events WHERE study = ? AND position > ? ORDER BY position"
+        for expected, (position, body) in enumerate(self.store.rows(query, self.study, after), start=after + 1):
+            try:
+                if position != expected:
+                    raise ValueError("it is missing")
+                event = read_back(body)
+            except (ValueError, KeyError, TypeError) as error:
+                raise Unreadable(f"the file {self.store.path} is damaged (event {expected}: {error})") from None
+            yield event
+
+    @contextmanager
+    def asking(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
+        ready = None if meanwhile is None else partial(meanwhile, self)
+        with ExitStack() as held:
+            with locked(self.store.beside(f"next-{self.study}")):
+                held.enter_context(locked(self.store.beside(f"ask-{self.study}"), ready))
+            yield self
+
+    def close(self) -> None:
+        self.store.close()

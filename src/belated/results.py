@@ -1,0 +1,90 @@
+"""What a study answers with, besides trials and receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from belated.learner.arrays import Array
+from belated.learner.gp.scale import stands_in
+
+ENOUGH = 1e-6  # of the acquisition's range: how near a replayed maximum must come on another machine
+
+
+class Belief(NamedTuple):
+    """What the study believes about f, in the user's units: a mean and a standard deviation per point asked about."""
+
+    mean: Array
+    std: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worst:
+    """The value that counts as the worst: the floor, or what stands in for one that nobody stated."""
+
+    value: float | None  # None: nothing was heard to stand in, and the prior mean does
+    stated: bool
+    used: bool  # whether silence, the algorithm or an infeasible query makes use of it
+
+    def __str__(self) -> str:
+        """In words, those of a trial's note where it is not stated."""
+        return f"floor {self.value:g}" if self.stated else stands_in(self.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """A choice computed again from what it knew."""
+
+    number: int
+    params: Mapping[str, Any]  # what was chosen this time
+    same: bool  # bit for bit what was recorded
+    alike: bool  # computed by the same versions, so that it ought to be
+    gap: float  # how far the recorded query is from this maximum, as a share of the acquisition's range
+
+    @property
+    def ok(self) -> bool:
+        """Whether the recorded choice stands: bit for bit under the recorded versions, else nearly as good."""
+        return self.same or (not self.alike and self.gap <= ENOUGH)
+
+    def __str__(self) -> str:
+        if self.same:
+            return f"trial {self.number}: the same query, bit for bit"
+        how = "the same versions" if self.alike else "other versions"
+        return f"trial {self.number}: another query under {how}, {self.gap:.1e} of the acquisition's range away"
+
+
+Failure = Literal["lost", "infeasible", "withdrawn"]
+FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
+Status = Literal["pending", "heard", "late", "expired", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A query and what is known of it, as of the call that returned it."""
+
+    number: int  # t
+    params: Mapping[str, Any]  # x_t
+    context: Mapping[str, Any] | None = None  # z_t
+    asked_at: float  # τ_t, seconds
+    status: Status
+    outcome: float | None = None  # y_t, once told
+    delay: float | None = None  # d_t, once told: rounds, or seconds when patience is by the clock
+    told_at: float | None = None  # seconds
+    known_from: int | None = None  # the first number whose choice knew the outcome, or the next number
+    noise: float | None = None  # standard deviation that came with the outcome
+    failure: Failure | None = None
+    by_hand: bool = False
+    knew_trials: int = 0  # how many earlier trials the choice knew
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """What became of a tell."""
+
+    number: int
+    status: Literal["heard", "duplicate", "late"]
+    delay: float
+    used: bool  # whether the model uses the outcome
+    note: str = ""

@@ -1,0 +1,179 @@
+"""What may be asked: named parameters or a finite set, and the one border between dictionaries and arrays.
+
+A space encodes params (a dictionary of plain Python values) as a row on the unit cube (see learner/domain.py), and
+decodes such a row, never outside its bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from belated.errors import InvalidInput
+from belated.learner.arrays import Array
+from belated.learner.gp.domain import Compact, Domain
+from belated.space.parameters import Choice, Integer, Parameter, Real
+from belated.space.points import Points
+from belated.validation import Params, Spec, about, check_names, plain, shown, titles_of
+
+What: TypeAlias = Literal["space", "context"]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Named parameters in a fixed order, or Points; made by `Space.of`."""
+
+    names: tuple[str, ...]
+    parameters: tuple[Parameter, ...] | Points
+    what: What = field(default="space", compare=False)
+
+    @classmethod
+    def of(cls, declared: Mapping[str, Parameter] | Points | Space, what: What = "space") -> Space:
+        """The space that a user declares as a dictionary, as Points, or as a space."""
+        if isinstance(declared, Space):
+            return cls(declared.names, declared.parameters, what)
+        if isinstance(declared, Points):
+            return cls(declared.names, declared, what)
+        if not isinstance(declared, Mapping):
+            kinds = "a dictionary of Real, Integer and Choice, or Points"
+            raise InvalidInput(f"{what} must be {kinds} (got {shown(declared)})")
+        with about(f"{what}: "):
+            names = titles_of(declared)
+        for name in names:
+            if not isinstance(declared[name], Parameter):
+                raise InvalidInput(f"{name}: must be a Real, an Integer or a Choice (got {shown(declared[name])})")
+        return cls(names, tuple(declared[name] for name in names), what)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Where the rows lie."""
+        if isinstance(self.parameters, Points):
+            return self.parameters.domain
+        return Compact(tuple(p.coordinate for p in self.parameters))
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """Columns of each parameter."""
+        if isinstance(self.parameters, Points):
+            return self.parameters.widths
+        return tuple(p.coordinate.width for p in self.parameters)
+
+    def encode(self, params: Params) -> Array:
+        """(D,): the row of a complete dictionary; an error names the parameter that is missing, unknown or outside."""
+        return np.array(self.columns(params))
+
+    def columns(self, params: Params) -> list[float]:
+        """The row of a complete dictionary, as a list: every event that is read goes through here."""
+        if not isinstance(params, dict) or params.keys() != self._named:
+            with about(self._prefix):
+                check_names(params, self.names, all_of_them=True)
+        if isinstance(self.parameters, Points):
+            with about(self._prefix):
+                return self.parameters.encode(params)
+        row: list[float] = []
+        for name, parameter in zip(self.names, self.parameters, strict=True):
+            try:
+                row += parameter.encode(params[name])
+            except InvalidInput as error:
+                raise type(error)(f"{self._prefix}{name}: {error}") from None
+        return row
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    def as_given(self, partial: Params) -> dict[str, Any]:
+        """Some params as plain values, to the last digit what the user gave; to be used once they have been encoded."""
+        if isinstance(self.parameters, Points):
+            return {name: plain(partial[name]) for name in self.names if name in partial}
+        kinds = zip(self.names, self.parameters, strict=True)
+        return {
+            name: float(partial[name]) if isinstance(parameter, Real) else plain(partial[name])
+            for name, parameter in kinds
+            if name in partial
+        }
+
+    def encode_all(self, many: Iterable[Params]) -> Array:
+        """(n, D): a row for each."""
+        return np.array([self.columns(params) for params in many], dtype=np.float64).reshape(-1, self.domain.D)
+
+    def decode(self, x: Array) -> dict[str, Any]:
+        """The params of a row: plain floats, ints and options, always inside the bounds."""
+        x = np.asarray(x, dtype=np.float64)
+        if x.shape != (self.domain.D,) or not np.isfinite(x).all():
+            raise InvalidInput(f"x must be {self.domain.D} finite numbers (got {shown(x.tolist())})")
+        if isinstance(self.parameters, Points):
+            return dict(self.parameters.decode(x))
+        parts = np.split(x, np.cumsum(self.widths)[:-1])
+        return {name: p.decode(part) for name, p, part in zip(self.names, self.parameters, parts, strict=True)}
+
+    def fix(self, partial: Params) -> dict[int, list[float]]:
+        """Some parameters encoded: position -> columns, by position. Points have `matching` instead."""
+        if isinstance(self.parameters, Points):
+            raise TypeError("Points are fixed by matching(partial)")
+        fixed = {}
+        with about(self._prefix):
+            check_names(partial, self.names)
+            for i, (name, parameter) in enumerate(zip(self.names, self.parameters, strict=True)):
+                if name in partial:
+                    try:
+                        fixed[i] = parameter.encode(partial[name])
+                    except InvalidInput as error:
+                        raise type(error)(f"{name}: {error}") from None
+        return fixed
+
+    def matching(self, partial: Params) -> NDArray[np.intp]:
+        """Of Points: the numbers of those that agree with partial, at least one."""
+        with about(self._prefix):
+            return self._points.matching(partial)
+
+    def index(self, params: Params) -> int:
+        """Of Points: the number of the one that equals params."""
+        with about(self._prefix):
+            return self._points.index(params)
+
+    def at(self, i: int) -> dict[str, Any]:
+        """Of Points: the params of number i."""
+        return dict(self._points.at(i))
+
+    def spec(self) -> Spec:
+        """The space as plain JSON; `Space.from_spec` gives back an equal one."""
+        if isinstance(self.parameters, Points):
+            return self.parameters.spec()
+        return {"kind": "parameters", "names": list(self.names), "parameters": [p.spec() for p in self.parameters]}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any], what: What = "space") -> Space:
+        """The space whose spec() this is."""
+        match spec:
+            case {"kind": "points", "names": [*names], "rows": [*rows]}:
+                return cls.of(Points(rows, names), what)
+            case {"kind": "parameters", "names": [*names], "parameters": [*parts]} if len(names) == len(parts):
+                return cls.of(dict(zip(titles_of(names), map(_parameter, parts), strict=True)), what)
+        raise InvalidInput(f"spec must be one that spec() wrote (got {shown(spec)})")
+
+    @property
+    def _prefix(self) -> str:
+        return "" if self.what == "space" else f"{self.what} "
+
+    @property
+    def _points(self) -> Points:
+        if not isinstance(self.parameters, Points):
+            raise TypeError("only Points are numbered; other parameters are fixed by fix(partial)")
+        return self.parameters
+
+
+def _parameter(spec: object) -> Parameter:
+    match spec:
+        case {"kind": "real", "low": low, "high": high, "log": log}:
+            return Real(low, high, log)
+        case {"kind": "integer", "low": low, "high": high, "log": log}:
+            return Integer(low, high, log)
+        case {"kind": "choice", "options": [*options]}:
+            return Choice(*options)
+    raise InvalidInput(f"spec must be one that spec() wrote (got {shown(spec)})")

@@ -1,0 +1,145 @@
+"""One parameter: Real, Integer or Choice. It does not know its name; the space puts that before every message."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from belated.errors import InvalidInput, Outside
+from belated.learner.arrays import Array
+from belated.learner.gp.domain import HOT, Interval, Lattice, OneHot
+from belated.validation import Scalar, Spec, about, key_of, listed, number, plain, share, shown, switch, whole
+
+
+@dataclass(frozen=True)
+class Real:
+    """A number from low to high; with log=True its logarithm is what varies evenly."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        low, high, log = number(self.low, "low"), number(self.high, "high"), switch(self.log, "log")
+        if not low < high:
+            raise InvalidInput(f"low must be less than high (got {shown(self.low)}, {shown(self.high)})")
+        if log and low <= 0:
+            raise InvalidInput(f"low must be more than 0 when log=True (got {shown(self.low)})")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        object.__setattr__(self, "log", log)
+
+    @property
+    def coordinate(self) -> Interval:
+        return Interval()
+
+    def encode(self, value: object) -> list[float]:
+        """u = (x - low) / (high - low), or log(x / low) / log(high / low)."""
+        x = value if type(value) is float and self.low <= value <= self.high else number(value)
+        if not self.low <= x <= self.high:
+            raise Outside(f"value must be between {self.low!r} and {self.high!r} (got {shown(value)})")
+        u = self._rise(x) / self._rise(self.high) if self.log else share(x, self.low, self.high)
+        return [min(u, 1.0)]
+
+    def decode(self, columns: Sequence[float] | Array) -> float:
+        """The x of u = columns[0]; exactly low at 0 and high at 1."""
+        u = float(columns[0])
+        if u <= 0 or u >= 1:
+            return self.low if u <= 0 else self.high
+        span = self.high - self.low
+        if self.log and self._wide:
+            x = math.exp(math.log(self.low) + u * self._rise(self.high))
+        elif self.log:
+            x = self.low + self.low * math.expm1(u * self._rise(self.high))
+        else:
+            x = self.low * (1 - u) + self.high * u if math.isinf(span) else self.low + u * span
+        return min(max(x, self.low), self.high)
+
+    def spec(self) -> Spec:
+        return {"kind": "real", "low": self.low, "high": self.high, "log": self.log}
+
+    @property
+    def _wide(self) -> bool:
+        return math.isinf((self.high - self.low) / self.low)
+
+    def _rise(self, x: float) -> float:
+        """log(x / low): by log1p, which keeps the digits of a narrow range, unless the ratio overflows."""
+        return math.log(x) - math.log(self.low) if self._wide else math.log1p((x - self.low) / self.low)
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number from low to high, both included; with log=True its logarithm is what varies evenly."""
+
+    low: int
+    high: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", whole(self.low, "low"))
+        object.__setattr__(self, "high", whole(self.high, "high"))
+        object.__setattr__(self, "log", switch(self.log, "log"))
+        for what, bound in (("low", self.low), ("high", self.high)):
+            if abs(bound) > 2**53:
+                raise InvalidInput(f"{what} must be between -2**53 and 2**53 (got {shown(bound)})")
+        object.__setattr__(self, "coordinate", Lattice(self.low, self.high, self.log))  # refuses what is left
+
+    coordinate: Lattice = field(init=False, repr=False, compare=False)
+
+    def encode(self, value: object) -> list[float]:
+        k = whole(value)
+        if not self.low <= k <= self.high:
+            raise Outside(f"value must be between {self.low!r} and {self.high!r} (got {shown(value)})")
+        return [self.coordinate.unit(k)]
+
+    def decode(self, columns: Sequence[float] | Array) -> int:
+        return self.coordinate.level(float(columns[0]))
+
+    def spec(self) -> Spec:
+        return {"kind": "integer", "low": self.low, "high": self.high, "log": self.log}
+
+
+@dataclass(frozen=True, init=False)
+class Choice:
+    """One of several options without order: strings, numbers, booleans or None."""
+
+    options: tuple[Scalar, ...]
+
+    def __init__(self, *options: object) -> None:
+        if len(options) < 2:
+            raise InvalidInput(f"Choice must have at least two options (got {shown(list(options))})")
+        seen: dict[Scalar, Scalar] = {}
+        for given in options:
+            with about("an option's "):
+                option = plain(given)
+            if option in seen:  # 1 == True too: as keys of a dictionary one of the two would be lost
+                raise InvalidInput(f"options must differ (got {shown(seen[option])} and {shown(option)})")
+            seen[option] = option
+        object.__setattr__(self, "options", tuple(seen))
+
+    def __repr__(self) -> str:
+        return f"Choice({', '.join(map(repr, self.options))})"
+
+    @property
+    def coordinate(self) -> OneHot:
+        return OneHot(len(self.options))
+
+    def encode(self, value: object) -> list[float]:
+        chosen = key_of(plain(value))
+        columns = [HOT if key_of(option) == chosen else 0.0 for option in self.options]
+        if HOT not in columns:
+            raise Outside(f"value must be one of {listed(map(shown, self.options))} (got {shown(value)})")
+        return columns
+
+    def decode(self, columns: Sequence[float] | Array) -> Scalar:
+        return self.options[int(np.argmax(columns))]
+
+    def spec(self) -> Spec:
+        return {"kind": "choice", "options": list(self.options)}
+
+
+Parameter: TypeAlias = Real | Integer | Choice

@@ -1,0 +1,161 @@
+"""A finite set of queries: the paper's Q, as the user has it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from belated.errors import InvalidInput, Outside
+from belated.learner.arrays import Array
+from belated.learner.gp.domain import Finite
+from belated.space.parameters import Choice
+from belated.validation import (
+    Params,
+    Scalar,
+    Spec,
+    about,
+    check_names,
+    is_number,
+    key_of,
+    listed,
+    number,
+    plain,
+    share,
+    shown,
+    titles_of,
+)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Points:
+    """A finite set of queries: a list of dictionaries, or an array (n,) or (n, d).
+
+    Numbers are scaled to [0, 1] by their least and largest value, other coordinates are options without order, and a
+    constant coordinate is 0. Points are counted from 0."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[Scalar, ...], ...]
+    domain: Finite = field(compare=False)
+    widths: tuple[int, ...] = field(compare=False)  # columns of each coordinate
+    _by_row: dict[Hashable, int] = field(compare=False)
+    _by_x: dict[Hashable, int] = field(compare=False)
+
+    def __init__(self, points: Sequence[Any] | NDArray[Any], names: Sequence[str] | None = None) -> None:
+        titles, rows = _table(points, names)
+        blocks = []
+        for name, column in zip(titles, zip(*rows, strict=True), strict=True):
+            with about(f"{name}: "):
+                blocks.append(_scaled(column))
+        by_row = _numbered("points must differ", (tuple(map(key_of, row)) for row in rows))
+        domain = Finite(np.concatenate(blocks, axis=1))
+        by_x = _numbered("points must differ by more than rounding once scaled", (x.tobytes() for x in domain.Q))
+        widths = tuple(block.shape[1] for block in blocks)
+        for field_, value in zip(self.__dataclass_fields__, (titles, rows, domain, widths, by_row, by_x), strict=True):
+            object.__setattr__(self, field_, value)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Points({len(self)} of {listed(self.names)})"
+
+    def at(self, i: int) -> dict[str, Scalar]:
+        """The params of point i."""
+        return dict(zip(self.names, self.rows[i], strict=True))
+
+    def matching(self, partial: Params) -> NDArray[np.intp]:
+        """The numbers of the points that agree with partial, which names some coordinates or all; at least one."""
+        check_names(partial, self.names)
+        found = list(range(len(self)))
+        agreed: list[str] = []
+        for c, name in enumerate(self.names):
+            if name not in partial:
+                continue
+            key = key_of(_plain(name, partial[name]))
+            found = [i for i in found if key_of(self.rows[i][c]) == key]
+            if not found:
+                which = f"{len(self)} points" + (f" that has the given {listed(agreed)}" if agreed else "")
+                raise Outside(f"{name}: value must be that of one of the {which} (got {shown(key[1])})")
+            agreed.append(name)
+        return np.array(found, dtype=np.intp)
+
+    def index(self, params: Params) -> int:
+        """The number of the point that equals params."""
+        check_names(params, self.names, all_of_them=True)
+        i = self._by_row.get(tuple(key_of(_plain(name, params[name])) for name in self.names))
+        return int(self.matching(params)[0]) if i is None else i  # matching says what is wrong
+
+    def encode(self, params: Params) -> list[float]:
+        row: list[float] = self.domain.Q[self.index(params)].tolist()
+        return row
+
+    def decode(self, x: Array) -> dict[str, Scalar]:
+        """The params of a row of Q."""
+        i = self._by_x.get((x + 0.0).tobytes())
+        if i is None:
+            raise Outside(f"x must be a row of Q (got {shown(x.tolist())})")
+        return self.at(i)
+
+    def spec(self) -> Spec:
+        return {"kind": "points", "names": list(self.names), "rows": [list(row) for row in self.rows]}
+
+
+def _numbered(rule: str, keys: Iterable[Hashable]) -> dict[Hashable, int]:
+    first: dict[Hashable, int] = {}
+    for i, key in enumerate(keys):
+        if first.setdefault(key, i) != i:
+            raise InvalidInput(f"{rule} (points {first[key]} and {i} are the same)")
+    return first
+
+
+def _plain(name: str, value: object) -> Scalar:
+    with about(f"{name}: "):
+        return plain(value)
+
+
+def _scaled(column: Sequence[Scalar]) -> Array:
+    """(n, 1) for numbers, by their range; (n, number of options) for anything else; 0 for a constant."""
+    options = dict.fromkeys(map(key_of, column))
+    if len(options) == 1:
+        return np.zeros((len(column), 1))
+    if not all(map(is_number, column)):
+        choice = Choice(*(option for _, option in options))
+        return np.array([choice.encode(value) for value in column])
+    values = [number(value) for value in column]
+    low, high = min(values), max(values)
+    return np.array([[share(x, low, high) if low < high else 0.0] for x in values])
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    if isinstance(value, np.ndarray):
+        return value.ndim in (1, 2)
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _table(points: object, names: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[tuple[Scalar, ...], ...]]:
+    """The names, and one tuple of values per point, of whatever Points was given."""
+    if not _is_list(points):
+        raise InvalidInput(f"points must be a list of dictionaries or an array (n,) or (n, d) (got {shown(points)})")
+    rows = list(points)
+    if not rows:
+        raise InvalidInput("points must not be empty (got none)")
+    if isinstance(rows[0], Mapping):
+        titles = titles_of(rows[0] if names is None else names)
+    else:
+        rows = [list(row) if _is_list(row) else [row] for row in rows]
+        d = len(rows[0])
+        titles = titles_of([f"x{i}" if d > 1 else "x" for i in range(d)] if names is None else names)
+    table = []
+    for i, row in enumerate(rows):
+        with about(f"point {i}: "):
+            if isinstance(rows[0], Mapping):
+                check_names(row, titles, all_of_them=True)
+                row = [row[name] for name in titles]
+            if len(row) != len(titles):
+                raise InvalidInput(f"must have a value for each of {listed(titles)} (got {shown(row)})")
+            table.append(tuple(_plain(name, value) for name, value in zip(titles, row, strict=True)))
+    return titles, tuple(table)

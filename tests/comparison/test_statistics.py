@@ -1,0 +1,164 @@
+"""Our exact tests are those of scipy, ties included; Holm's correction and effect sizes are as worked by hand."""
+
+import math
+import os
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from belated.comparison.statistics import (
+    compare,
+    differences,
+    holm,
+    least_p,
+    mean_ranks,
+    ranks,
+    sign_flip,
+    signed_ranks,
+    summary,
+)
+from belated.errors import InvalidInput
+from reproduction.curves import PANEL_OF, PUBLISHED, Key, published
+from reproduction.panels import FAMILIES
+from tests.reproduction.sets import needs
+
+coarse = st.integers(0, 6).map(lambda k: k / 3)  # many ties, whose sums differ in their last bits
+fine = st.floats(0, 10).map(lambda v: round(v, 6))
+samples = st.integers(1, 8).flatmap(
+    lambda n: st.one_of(*(st.tuples(*[arrays(float, n, elements=e)] * 2) for e in (coarse, fine)))
+)
+probabilities = st.lists(st.floats(0, 1), max_size=8)
+
+
+def counted(values: np.ndarray) -> float:
+    """The share of choices of signs with a sum at least as far from 0, one choice at a time."""
+    signs = np.array(list(product([-1, 1], repeat=len(values))))
+    sums = np.abs(signs @ values)
+    return float(np.mean(sums >= abs(values.sum()) - 1e-7))
+
+
+@given(samples)
+def test_sign_flips_are_scipys(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    a, b = pair
+    if len(a) > 1:
+        theirs = stats.permutation_test(
+            (a, b), lambda x, y, axis: np.mean(x - y, axis), permutation_type="samples", n_resamples=np.inf
+        )
+        assert sign_flip(a, b) == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert sign_flip(a, b) == pytest.approx(counted(a - b), abs=1e-12)
+    assert sign_flip(a, b) == sign_flip(b, a)
+
+
+@given(samples)
+def test_signed_ranks_are_counted_over_all_signs(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    a, b = pair
+    d = differences(a, b)
+    d = d[d != 0]
+    by_hand = counted(np.sign(d) * stats.rankdata(np.round(np.abs(d), 9))) if len(d) else 1.0
+    assert signed_ranks(a, b) == pytest.approx(by_hand, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 5, 10, 13])
+def test_signed_ranks_without_ties_are_scipys(n: int) -> None:
+    a, b = np.random.default_rng(n).normal(size=(2, n))
+    assert signed_ranks(a, b) == pytest.approx(stats.wilcoxon(a, b, method="exact").pvalue, abs=1e-12)
+
+
+def test_sixteen_pairs_are_counted_to_the_last_sign() -> None:
+    a, b = np.random.default_rng(0).normal(size=(2, 16))
+    assert sign_flip(a, b) == counted(a - b)
+
+
+def test_forty_pairs_are_exact_and_more_are_refused() -> None:
+    a, b = np.zeros(40), np.arange(1.0, 41.0)
+    assert sign_flip(a, b) == least_p(40) == 2.0**-39
+    with pytest.raises(InvalidInput, match="at most 40 pairs"):
+        sign_flip(np.zeros(41), np.ones(41))
+
+
+def test_rounding_makes_and_breaks_no_ties() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        whole = rng.integers(50, 90, (2, 10))
+        a, b = (np.array([float(f"{v / 231:.10g}") for v in row]) for row in whole)
+        assert sign_flip(a, b) == counted((whole[0] - whole[1]).astype(float))
+        assert compare(a, b).tied == int(np.sum(whole[0] == whole[1]))
+
+
+@given(arrays(float, st.integers(1, 20), elements=coarse))
+def test_ranks_are_scipys(values: np.ndarray) -> None:
+    assert ranks(values).tolist() == stats.rankdata(values).tolist()
+
+
+def test_what_is_no_pair_is_refused() -> None:
+    for a, b in (([1.0], [1.0, 2.0]), ([], []), ([math.nan], [1.0]), ([1.0], [math.inf])):
+        with pytest.raises(InvalidInput):
+            compare(a, b)
+
+
+# Holm: four p-values by hand: 4 × 0.005, 3 × 0.01, 2 × 0.03, and 1 × 0.04 raised to the one before it.
+@pytest.mark.parametrize(
+    ("p", "corrected"),
+    [
+        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
+        ([0.04, 0.03], [0.06, 0.06]),
+        ([0.9, 0.001], [0.9, 0.002]),
+        ([0.6, 0.7], [1.0, 1.0]),
+        ([0.02], [0.02]),
+        ([], []),
+    ],
+)
+def test_holm_by_hand(p: list[float], corrected: list[float]) -> None:
+    assert holm(p) == pytest.approx(corrected)
+
+
+@given(probabilities)
+def test_holm_is_between_nothing_and_bonferroni_and_keeps_the_order(p: list[float]) -> None:
+    corrected = holm(p)
+    assert all(raw <= c <= min(1.0, len(p) * raw) + 1e-12 for raw, c in zip(p, corrected, strict=True))
+    for i, j in product(range(len(p)), repeat=2):
+        assert p[i] > p[j] or corrected[i] <= corrected[j]
+
+
+def test_a_comparison_by_hand() -> None:
+    found = compare([1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 5.0, 3.0])  # differences -1, 0, -2, 1
+    assert (found.pairs, found.a, found.b) == (4, 2.5, 3.0)
+    assert (found.won, found.tied, found.lost) == (2, 1, 1)
+    spread = math.sqrt((0.25 + 0.25 + 2.25 + 2.25) / 3)  # around the mean, -0.5
+    assert found.difference.mean == -0.5
+    assert found.difference.error == pytest.approx(spread / 2)
+    assert found.effect == pytest.approx(-0.5 / spread)
+    assert found.p == 12 / 16  # |±1 ± 2 ± 1| ≥ 2 in six of eight ways, with 0 either way
+    assert math.isnan(compare([1.0, 2.0], [2.0, 3.0]).effect)  # the differences do not differ
+    assert math.isnan(compare([1.0], [2.0]).effect)
+
+
+def test_a_standard_error_is_scipys_and_one_run_has_none() -> None:
+    values = np.random.default_rng(2).normal(size=10)
+    assert summary(values).error == pytest.approx(stats.sem(values))
+    assert math.isnan(summary([1.0]).error)
+
+
+def test_mean_ranks_by_hand() -> None:
+    found = mean_ranks(np.array([[0.1, 0.2, 0.3], [0.2, 0.2, 0.1], [0.3, 0.1, 0.2]]))  # curves × runs
+    assert [rank.mean for rank in found] == pytest.approx([(1 + 2.5 + 3) / 3, (2 + 2.5 + 1) / 3, (3 + 1 + 2) / 3])
+
+
+@needs("svm_reference_runs.csv")
+def test_of_the_published_runs_four_of_eight_comparisons_survive() -> None:
+    curves = published(Path(os.environ["BELATED_DATA"]) / "svm_reference_runs.csv")
+    averages, ends = [], []
+    for (policy, _), panel in PANEL_OF.items():
+        sdf, *baselines = (curves[Key(panel, name, PUBLISHED)] for name in FAMILIES[policy.upper()])
+        for other in baselines:
+            averages.append(compare(*(line.simple[:, line.iterations >= 10].mean(axis=1) for line in (sdf, other))).p)
+            ends.append(compare(sdf.simple[:, -1], other.simple[:, -1]).p)
+    assert sum(p < 0.05 for p in holm(averages)) == 4
+    assert [p < 0.05 for p in ends] == [True, False, True, False, False, False, False, False]
+    assert [p for p in ends if p < 0.05] == pytest.approx([0.0156, 0.0469], abs=1e-4)
