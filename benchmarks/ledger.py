@@ -417,12 +417,12 @@ def hyperparameters() -> Mapping[str, Any]:
     study = belated.Study.create(space=SPACE, silence="unknown", seed=0)
     fill(study._ledger, pairs(200))
     study.ask()
-    return study._fold.fits[-1].plain()
+    return study.hyperparameters()[-1].plain()
 
 
 def fit_due(study: belated.Study, t: int, last: int | None) -> bool:
     """Whether query t is chosen after a fit, in a study that has heard everything before it."""
-    schedule = study.settings.algorithm.schedule
+    schedule = study.settings.algorithm.fitting.schedule
     return t > study.settings.initial and schedule.due(t, t - 1, last, 0 if last is None else last - 1, t - 1)
 
 
@@ -448,12 +448,12 @@ def reopen(url: str, answer: Any) -> None:
     clock = [time.perf_counter()]
     study = belated.Study.open(url, STUDY)
     clock.append(time.perf_counter())
-    before = len(study._fold.fits)
+    before = len(study.hyperparameters())
     for _ in range(2):
         study.ask()
         clock.append(time.perf_counter())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-    answer.send((*np.diff(clock).tolist(), len(study._fold.fits) - before, peak))
+    answer.send((*np.diff(clock).tolist(), len(study.hyperparameters()) - before, peak))
 
 
 def reopened(plan: Plan, place: Place) -> Iterator[Line]:

@@ -60,7 +60,7 @@ def only_conversions(params: Mapping[str, float]) -> Distribution:
 def studied(name: str, patience: int, seed: int, **says: Any) -> Study:
     """A study by the default under a meaning of silence, or by one of the paper's six."""
     if name in PAPER:
-        says |= {"algorithm": name} | ({"patience": patience} if PAPER[name].patience else {})
+        says |= {"algorithm": name} | ({"patience": patience} if PAPER[name].implied.patience == "needed" else {})
     else:
         says |= {"silence": name, "patience": patience}
     return Study.create(space=belated.Points(POINTS), floor=0.0, ceiling=1.0, initial=12, seed=seed, **says)

@@ -166,7 +166,7 @@ class World:
 
     @property
     def refits(self) -> int:
-        return len(self.study._fold.fits)
+        return len(self.study.hyperparameters())
 
     def by_move(self, took: Sequence[tuple[int, float]]) -> list[list[float]]:
         """Asks (n, seconds) sorted by the moves that take turns: they do different work."""

@@ -72,7 +72,7 @@ FAMILIES = {"UCB": ("GP-UCB-SDF", "GP-UCB", "GP-BUCB"), "TS": ("GP-TS-SDF", "asy
 
 def by(algorithm: str, delay: Delay | None, m: int | str | None, silence: str | None = None) -> Curve:
     """An algorithm under these delays; m for those who know a patience."""
-    patience = None if named(algorithm).patience is False else m
+    patience = None if named(algorithm).implied.patience == "none" else m
     key = algorithm if silence is None else f"{algorithm}-{silence}"
     label = algorithm if silence is None else f"{algorithm} ({silence})"
     return Curve(key=key, label=label, algorithm=algorithm, delay=delay, patience=patience, silence=silence)

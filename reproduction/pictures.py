@@ -77,7 +77,7 @@ def looks(panel: Panel) -> dict[str, Look]:
 
 
 def _look(curve: Curve) -> Look:
-    implied = named(curve.algorithm).silence
+    implied = named(curve.algorithm).implied.silence
     silence = curve.silence or ("unknown" if implied is None else str(implied.spec()["silence"]))
     thompson, default = "TS" in curve.algorithm, curve.algorithm == "default"
     mark = "D" if default else "s" if thompson else "o"

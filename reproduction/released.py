@@ -54,7 +54,7 @@ from belated.learner.arrays import Array, Mask
 from belated.learner.blas import one_thread
 from belated.learner.choice.maximize import climb
 from belated.learner.gp.domain import Compact
-from belated.learner.gp.fit import Fit, Objective
+from belated.learner.gp.fit import Fit, NegativeLogPosterior
 from belated.learner.gp.kernels import SE
 from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.table import root
@@ -199,7 +199,7 @@ def fitted(gp: GP, X: Array, y: Array, rng: Generator) -> GP:
     from scipy.optimize import fmin_l_bfgs_b
 
     D = X.shape[1]
-    objective = Objective(Fit(gp.kernel.on([(1,) * D]), (0,) * D), X, y, np.full(len(X), np.nan))
+    objective = NegativeLogPosterior(Fit(gp.kernel.on([(1,) * D]), (0,) * D), X, y, np.full(len(X), np.nan))
 
     def at(x: Array) -> tuple[float, Array]:
         theta = softplus(x)
@@ -235,7 +235,7 @@ class Released:
     def __init__(self, name: str, m: int | None, dimension: int, seed: int) -> None:
         named(name, PAPER)  # refuses what is none of the six
         self.method, self.dimension, self.seed = METHODS[name], dimension, seed
-        patient = PAPER[name].patience
+        patient = PAPER[name].implied.patience == "needed"
         if patient and m is None:
             raise InvalidInput(f"{name} needs a patience m")
         self.m = float(m) if patient and m is not None else np.inf
@@ -283,7 +283,7 @@ def chooser(study: Study, name: str, m: int | None, seed: int) -> Callable[[Stud
     """What the released program asks, for simulate(study, f, ..., choose=chooser(study, ...)).
 
     Its zeros are the study's floor. A study that was interrupted goes on where it stood."""
-    space, outcome = study.settings.space, study.settings.outcome
+    space, outcome = study.settings.space, study.settings.objective
     if study.settings.context is not None:
         raise InvalidInput("the released program knows no context")
     if not (isinstance(space.domain, Compact) and np.all(space.domain.continuous)):

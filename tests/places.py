@@ -9,6 +9,7 @@ import belated
 from belated import Study
 from belated.record.events import Event
 from belated.record.ledger.memory import MemoryLedger
+from belated.record.state import State
 
 KINDS = ("memory", "sqlite", "postgres")
 GRID = belated.Points([i / 20 for i in range(21)])
@@ -41,13 +42,13 @@ class Place:
     def another(self, study: Study) -> Study:
         """A second handle on the same study."""
         if self.url is None:
-            return self._kept(Study(study._created, study._ledger, study.name, self.clock))
+            return self._kept(Study(study.original_settings, study._ledger, study.name, self.clock))
         return self._kept(Study.open(self.url, study.name or "", clock=self.clock))
 
     def restart(self, study: Study) -> Study:
         """The study as another process finds it."""
         if self.url is None:
-            return self._kept(Study(study._created, MemoryLedger(events(study)), study.name, self.clock))
+            return self._kept(Study(study.original_settings, MemoryLedger(events(study)), study.name, self.clock))
         study._ledger.close()
         return self.another(study)
 
@@ -61,4 +62,9 @@ class Place:
 
 
 def events(study: Study) -> list[Event]:
-    return list(study._ledger.read())
+    return study.events()
+
+
+def state_of(study: Study) -> State:
+    """What follows from a study's events."""
+    return State.after(study.original_settings, study.events())

@@ -10,20 +10,20 @@ import pytest
 
 import belated
 from belated.errors import InvalidInput, Outside
-from belated.objective import Outcome
+from belated.objective import Objective
 
 
-def outcome(goal: Any = "maximize", floor: Any = None, ceiling: Any = None, limits: Any = None) -> Outcome:
-    return Outcome.of(goal, floor, ceiling, limits)
+def outcome(goal: Any = "maximize", floor: Any = None, ceiling: Any = None, limits: Any = None) -> Objective:
+    return Objective.of(goal, floor, ceiling, limits)
 
 
 def test_nothing_needs_to_be_known() -> None:
-    assert outcome() == Outcome(goal="maximize", floor=None, ceiling=None, limits=None)
+    assert outcome() == Objective(goal="maximize", floor=None, ceiling=None, limits=None)
 
 
 def test_plain_floats_whatever_was_given() -> None:
     made = outcome("minimize", np.int64(3), np.float32(0.5), [np.int64(-1), 7])
-    assert made == Outcome(goal="minimize", floor=3.0, ceiling=0.5, limits=(-1.0, 7.0))
+    assert made == Objective(goal="minimize", floor=3.0, ceiling=0.5, limits=(-1.0, 7.0))
     assert {type(v) for v in (made.floor, made.ceiling, *(made.limits or ()))} == {float}
 
 
@@ -89,7 +89,7 @@ def test_worse_than_the_floor_is_taken_and_flagged_with_both_numbers() -> None:
     ("declared", "value"),
     [(outcome(floor=0.0), 0.0), (outcome(floor=0.0), 3.0), (outcome("minimize", floor=2.0), -7.0), (outcome(), -1e9)],
 )
-def test_nothing_to_flag(declared: Outcome, value: float) -> None:
+def test_nothing_to_flag(declared: Objective, value: float) -> None:
     assert declared.flag(value) == ""
 
 

@@ -57,7 +57,7 @@ def parameters(function: Any) -> list[str]:
 
 
 NAMES = {
-    Study.create: "url name space context goal floor ceiling limits silence patience late algorithm repeats objective "
+    Study.create: "url name space context goal floor ceiling limits silence patience late algorithm repeats regret "
     "initial seed clock",
     Study.ask: "context n params key",
     Study.tell: "trial value at noise key",
@@ -84,8 +84,8 @@ def test_the_public_names() -> None:
 def test_the_defaults() -> None:
     settings = create().settings
     assert settings.context is None
-    assert (settings.outcome.goal, settings.outcome.floor, settings.outcome.ceiling) == ("maximize", None, None)
-    assert settings.outcome.limits is None
+    assert (settings.objective.goal, settings.objective.floor, settings.objective.ceiling) == ("maximize", None, None)
+    assert settings.objective.limits is None
     assert settings.patience == Patience(math.inf)
     assert (settings.late, settings.repeats, settings.algorithm.name) == ("use", "heard", "default")
 
@@ -260,10 +260,10 @@ def test_a_seed_that_was_not_given_is_drawn_and_recorded() -> None:
 
 
 def test_every_query_counts_where_there_is_a_context_or_the_user_says_so() -> None:
-    assert Study.create(space=X, silence="unknown").settings.objective == "simple"
-    assert Study.create(space=X, context={"z": Real(0, 1)}, silence="unknown").settings.objective == "cumulative"
-    said = Study.create(space=X, silence="unknown", objective="cumulative")
-    assert said.settings.objective == "cumulative"
+    assert Study.create(space=X, silence="unknown").settings.regret == "simple"
+    assert Study.create(space=X, context={"z": Real(0, 1)}, silence="unknown").settings.regret == "cumulative"
+    said = Study.create(space=X, silence="unknown", regret="cumulative")
+    assert said.settings.regret == "cumulative"
     assert said.settings.problem.cumulative
-    with pytest.raises(InvalidInput, match=r"objective must be one of simple, cumulative \(got 'best'\)"):
-        Study.create(space=X, silence="unknown", objective="best")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"regret must be one of simple, cumulative \(got 'best'\)"):
+        Study.create(space=X, silence="unknown", regret="best")  # type: ignore[arg-type]

@@ -41,7 +41,7 @@ def statuses(study: Study) -> list[str]:
 
 
 def events(study: Study) -> list[Any]:
-    return list(study._ledger.read())
+    return study.events()
 
 
 # Trials ---------------------------------------------------------------------------------------------------------------
@@ -265,8 +265,8 @@ def test_the_worst_heard_stands_in_for_a_floor_that_nobody_stated(goal: Any, wor
     assert study.floor == Worst(value=worst, stated=False, used=True)
     assert study.ask().note == str(study.floor) == f"no floor stated: the worst outcome heard, {worst}, stands in"
     study.amend(floor=-2.0 if goal == "maximize" else 2.0, reason="known now")
-    assert study.floor == Worst(value=study.settings.outcome.floor, stated=True, used=True)
-    assert str(study.floor) == f"floor {study.settings.outcome.floor:g}"
+    assert study.floor == Worst(value=study.settings.objective.floor, stated=True, used=True)
+    assert str(study.floor) == f"floor {study.settings.objective.floor:g}"
     assert study.ask().note == ""
 
 

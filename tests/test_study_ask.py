@@ -131,15 +131,15 @@ def test_the_first_queries_fill_the_space_and_added_ones_count_among_them() -> N
 # Adding ---------------------------------------------------------------------------------------------------------------
 
 
-def test_added_with_a_value_is_told_at_once_with_delay_one() -> None:
+def test_added_with_a_value_is_told_at_once_and_has_no_delay() -> None:
     study = create(patience=1, clock=lambda: 50.0)
     study.ask()
     trial = study.add({"x": 0.2}, 0.4)
     assert (trial.number, trial.params, trial.outcome) == (2, {"x": 0.2}, 0.4)
-    assert (trial.status, trial.delay, trial.by_hand) == ("heard", 1.0, True)
+    assert (trial.status, trial.delay, trial.by_hand) == ("heard", None, True)
     assert (trial.asked_at, trial.told_at) == (50.0, 50.0)
     later = study.add({"x": 0.3}, 0.5, at=7.0)  # in rounds, at= is only recorded
-    assert (later.asked_at, later.told_at, later.delay) == (7.0, 7.0, 1.0)
+    assert (later.asked_at, later.told_at, later.delay) == (7.0, 7.0, None)
     assert statuses(study) == ["expired", "heard", "heard"]
     assert not study.trials()[0].by_hand
 
@@ -147,9 +147,9 @@ def test_added_with_a_value_is_told_at_once_with_delay_one() -> None:
 def test_added_by_the_clock_is_asked_and_told_at_the_time_given_and_never_late() -> None:
     study = create(patience="1h", clock=lambda: 1e9)
     trial = study.add({"x": 0.2}, 0.4, at=1000.0)
-    assert (trial.asked_at, trial.told_at, trial.delay, trial.status) == (1000.0, 1000.0, 0.0, "heard")
+    assert (trial.asked_at, trial.told_at, trial.delay, trial.status) == (1000.0, 1000.0, None, "heard")
     now = study.add({"x": 0.2}, 0.4)
-    assert (now.asked_at, now.told_at, now.delay, now.status) == (1e9, 1e9, 0.0, "heard")
+    assert (now.asked_at, now.told_at, now.delay, now.status) == (1e9, 1e9, None, "heard")
     when = datetime(2020, 1, 2, tzinfo=UTC)
     assert study.add({"x": 0.3}, 0.4, at=when).told_at == when.timestamp()
 

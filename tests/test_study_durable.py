@@ -113,7 +113,7 @@ OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
     "late": ({"late": "ignore"}, "late"),
     "algorithm": ({"algorithm": "GP-UCB-SDF", "silence": None, "late": None, "repeats": None}, "algorithm"),
     "repeats": ({"repeats": "always"}, "repeats"),
-    "objective": ({"objective": "cumulative"}, "objective"),
+    "regret": ({"regret": "cumulative"}, "regret"),
     "initial": ({"initial": 3}, "initial"),
     "seed": ({"seed": 8}, "seed"),
 }
@@ -598,7 +598,7 @@ class Crossed(MemoryLedger):
 def test_what_was_written_first_counts_when_calls_cross() -> None:
     ledger = Crossed()
     one = Study(Study.create(space=LINE, silence="unknown").settings, ledger, None, Clock())
-    two = Study(one._created, ledger, None, Clock())
+    two = Study(one.original_settings, ledger, None, Clock())
 
     def crossing(first: Callable[[], object]) -> int:
         number = one.ask().number
@@ -632,7 +632,9 @@ def test_what_was_written_first_counts_when_calls_cross() -> None:
         "heard",
         "pending",
     ]
-    assert one.trials() == two.trials() == Study(one._created, MemoryLedger(events(one)), None, Clock()).trials()
+    assert (
+        one.trials() == two.trials() == Study(one.original_settings, MemoryLedger(events(one)), None, Clock()).trials()
+    )
 
 
 # Amending and closing -------------------------------------------------------------------------------------------------
@@ -683,7 +685,12 @@ def test_amending_the_floor(place: Place) -> None:
     assert "worse than the floor 0.0" in one.tell(trial, -1.0).note
     assert two.amend(floor=-2.0, reason="it can be colder") is None
     assert one.trial(1).note == ""
-    assert one.settings.outcome.floor == two.settings.outcome.floor == place.restart(one).settings.outcome.floor == -2.0
+    assert (
+        one.settings.objective.floor
+        == two.settings.objective.floor
+        == place.restart(one).settings.objective.floor
+        == -2.0
+    )
     filled = one.ask()
     other = Place(None).create(space=LINE, silence="floor", floor=-2.0)
     other.add(trial.params, -1.0)
@@ -700,7 +707,7 @@ def test_amending_the_limits(place: Place) -> None:
     assert "limits 0.0 to 1.0" in said(Outside, lambda: two.tell(trial, 3.0))
     one.amend(limits=(0, 5), reason="a better instrument")
     assert two.tell(trial, 3.0).status == "heard"
-    assert place.restart(two).settings.outcome.limits == (0.0, 5.0)
+    assert place.restart(two).settings.objective.limits == (0.0, 5.0)
     assert "limits 0.0 to 5.0" in said(Outside, lambda: two.amend(trial, 7.0, reason="no"))
 
 
@@ -775,8 +782,8 @@ def test_every_choice_can_be_computed_again(words: str, kept: Place) -> None:
     context = words == "contextual"
     script([one, two], kept.clock, rounds=12, context=context)
     one.amend(1, 0.123, reason="a typing error")
-    if one.settings.outcome.floor is not None:
-        two.amend(floor=one.settings.outcome.floor - 1, reason="it was not the worst")
+    if one.settings.objective.floor is not None:
+        two.amend(floor=one.settings.objective.floor - 1, reason="it was not the worst")
     one.tell(3, 0.2)  # late, where there is patience
     where = {"z": 0.25} if context else None
     for _ in range(3):
@@ -823,7 +830,7 @@ def test_a_choice_that_did_not_know_a_tell_is_replayed_without_it(place: Place) 
 def rewritten(study: Study, change: Callable[[Asked], Asked]) -> Study:
     """The study as if its choices had been recorded otherwise."""
     other = [change(e) if isinstance(e, Asked) else e for e in events(study)]
-    return Study(study._created, MemoryLedger(other), study.name, study.clock)
+    return Study(study.original_settings, MemoryLedger(other), study.name, study.clock)
 
 
 def test_versions_are_recorded_when_they_change(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -832,7 +839,8 @@ def test_versions_are_recorded_when_they_change(place: Place, monkeypatch: pytes
     study.add({"x": 0.5}, 1.0)
     study.ask()
     here = versions()
-    monkeypatch.setattr(belated.study, "versions", lambda: {**here, "blas": "another"})
+    for module in (belated.study, belated.record.choices):
+        monkeypatch.setattr(module, "versions", lambda: {**here, "blas": "another"})
     place.another(study).ask(n=2)
     recorded = [event.versions for event in events(study) if isinstance(event, Asked)]
     assert recorded == [here, None, None, None, {**here, "blas": "another"}, None]

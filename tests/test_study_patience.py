@@ -36,7 +36,7 @@ def statuses(study: Study) -> list[str]:
 
 
 def events(study: Study) -> list[Any]:
-    return list(study._ledger.read())
+    return study.events()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def test_what_each_choice_knows_round_by_round() -> None:
         ([5, 6], [1, 3, 5, 6], []),  #  query 4 has age 3: expired
     ]
     probe = Probe()
-    study = create(silence=probe, patience=2, late="ignore", initial=0, objective="cumulative")
+    study = create(silence=probe, patience=2, late="ignore", initial=0, regret="cumulative")
     for t, (told, seen, pending) in enumerate(table, start=1):
         for s in told:
             study.tell(s, 0.1 * s)
@@ -78,7 +78,7 @@ def test_the_time_given_with_a_tell_changes_no_choice_already_made() -> None:
     """However early the outcome says it came, it is known from the next query on."""
     clock = Clock(0.0)
     probe = Probe()
-    study = create(silence=probe, patience="1h", clock=clock, initial=0, objective="cumulative")
+    study = create(silence=probe, patience="1h", clock=clock, initial=0, regret="cumulative")
     study.ask()
     clock.now = 60.0
     study.ask()
@@ -155,7 +155,7 @@ def test_a_choice_is_made_at_the_time_it_is_considered() -> None:
     """τ̄_t is read once before the choice, τ_t after it, and only τ̄_t decides what the choice knows."""
     clock = Clock(0.0, tick=1.0)
     probe = Probe()
-    study = create(patience="10s", clock=clock, silence=probe, initial=0, objective="cumulative")
+    study = create(patience="10s", clock=clock, silence=probe, initial=0, regret="cumulative")
     study.ask()
     clock.now = 11.0
     study.ask()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import belated.record.state
+import belated.record.choices
 from belated import Study
 from belated.record.events import Asked
 from tests.places import KINDS, Place, events
@@ -45,7 +45,7 @@ def filled(place: Place, rounds: int = 8, **said: Any) -> Study:
 @contextmanager
 def computing(monkeypatch: pytest.MonkeyPatch, call: Future[Any] | Any) -> Iterator[Future[Any]]:
     """A call whose choice is being computed until the block ends; later choices are not held up."""
-    begun, enough, decide = threading.Event(), threading.Event(), belated.record.state.decide
+    begun, enough, decide = threading.Event(), threading.Event(), belated.record.choices.decide
     first = iter([True])
 
     def held(*words: Any) -> Any:
@@ -54,7 +54,7 @@ def computing(monkeypatch: pytest.MonkeyPatch, call: Future[Any] | Any) -> Itera
             assert enough.wait(SOON)
         return decide(*words)
 
-    monkeypatch.setattr(belated.record.state, "decide", held)
+    monkeypatch.setattr(belated.record.choices, "decide", held)
     answer = call()
     try:
         assert begun.wait(SOON)

@@ -1,4 +1,4 @@
-"""What an outcome may be: the goal, the worst and best value of f, and the limits beyond which a value is refused."""
+"""What is optimised: the goal, the worst and best value of f, and the limits beyond which an outcome is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Goal = Literal["maximize", "minimize"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Objective:
     """goal, floor (worst value of the noise-free f), ceiling (best), limits (lo, hi); None means unknown."""
 
     goal: Goal = "maximize"
@@ -23,8 +23,8 @@ class Outcome:
     limits: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, goal: object, floor: object, ceiling: object, limits: object) -> Outcome:
-        """The outcome that a user declares."""
+    def of(cls, goal: object, floor: object, ceiling: object, limits: object) -> Objective:
+        """The objective that a user declares."""
         if goal not in ("maximize", "minimize"):
             raise InvalidInput(f'goal must be "maximize" or "minimize" (got {shown(goal)})')
         worst = None if floor is None else number(floor, "floor")
@@ -42,6 +42,15 @@ class Outcome:
         if not lo < hi:
             raise InvalidInput(f"limits must have lo less than hi (got {lo!r}, {hi!r})")
         return cls(goal="maximize" if goal == "maximize" else "minimize", floor=worst, ceiling=best, limits=(lo, hi))
+
+    def amend(self, floor: object, limits: object) -> Objective:
+        """The same with another floor, or other limits, where one is given."""
+        return Objective.of(
+            self.goal,
+            self.floor if floor is None else floor,
+            self.ceiling,
+            self.limits if limits is None else limits,
+        )
 
     @property
     def sign(self) -> float:

@@ -1,4 +1,4 @@
-"""What a study answers with, besides trials and receipts."""
+"""What a study answers with: trials, receipts, beliefs, replays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,56 @@ from typing import Any, Literal, NamedTuple
 from belated.learner.arrays import Array
 from belated.learner.gp.scale import stands_in
 
+Failure = Literal["lost", "infeasible", "withdrawn"]
+FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
+Status = Literal["pending", "heard", "late", "expired", "failed"]
 ENOUGH = 1e-6  # of the acquisition's range: how near a replayed maximum must come on another machine
+
+
+def takes_outcome(told: bool, failure: Failure | None) -> bool:
+    """Whether an outcome told now counts: none was told before, and the trial has not failed, or is merely lost."""
+    return not told and failure in (None, "lost")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A query and what is known of it, as of the call that returned it."""
+
+    number: int  # t
+    params: Mapping[str, Any]  # x_t
+    context: Mapping[str, Any] | None = None  # z_t
+    asked_at: float  # τ_t, seconds
+    status: Status
+    outcome: float | None = None  # y_t, once told
+    delay: float | None = None  # d_t, once told: rounds, or seconds by the clock; None where it was not waited for
+    told_at: float | None = None  # seconds
+    known_from: int | None = None  # the first number whose choice knew the outcome, or the next number
+    noise: float | None = None  # standard deviation that came with the outcome
+    failure: Failure | None = None
+    by_hand: bool = False
+    knew_trials: int = 0  # how many earlier trials the choice knew
+    note: str = ""
+
+    @property
+    def takes_outcome(self) -> bool:
+        """Whether an outcome told now would count."""
+        return takes_outcome(self.outcome is not None, self.failure)
+
+    @property
+    def has_delay(self) -> bool:
+        """Whether its outcome was, or is, waited for. One that came together with its query was not."""
+        return self.outcome is None or self.delay is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """What became of a tell."""
+
+    number: int
+    status: Literal["heard", "duplicate", "late"]
+    delay: float
+    used: bool  # whether the model uses the outcome
+    note: str = ""
 
 
 class Belief(NamedTuple):
@@ -52,39 +101,3 @@ class Replay:
             return f"trial {self.number}: the same query, bit for bit"
         how = "the same versions" if self.alike else "other versions"
         return f"trial {self.number}: another query under {how}, {self.gap:.1e} of the acquisition's range away"
-
-
-Failure = Literal["lost", "infeasible", "withdrawn"]
-FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
-Status = Literal["pending", "heard", "late", "expired", "failed"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """A query and what is known of it, as of the call that returned it."""
-
-    number: int  # t
-    params: Mapping[str, Any]  # x_t
-    context: Mapping[str, Any] | None = None  # z_t
-    asked_at: float  # τ_t, seconds
-    status: Status
-    outcome: float | None = None  # y_t, once told
-    delay: float | None = None  # d_t, once told: rounds, or seconds when patience is by the clock
-    told_at: float | None = None  # seconds
-    known_from: int | None = None  # the first number whose choice knew the outcome, or the next number
-    noise: float | None = None  # standard deviation that came with the outcome
-    failure: Failure | None = None
-    by_hand: bool = False
-    knew_trials: int = 0  # how many earlier trials the choice knew
-    note: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Receipt:
-    """What became of a tell."""
-
-    number: int
-    status: Literal["heard", "duplicate", "late"]
-    delay: float
-    used: bool  # whether the model uses the outcome
-    note: str = ""

@@ -16,7 +16,7 @@ from belated.learner.choice.problem import Problem
 from belated.learner.confidence import Theory
 from belated.learner.gp.domain import Finite
 from belated.learner.silence import SILENCES, Silence, silence_of
-from belated.objective import Outcome
+from belated.objective import Objective
 from belated.patience import Patience
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Real
@@ -26,7 +26,7 @@ from belated.validation import listed, shown, whole
 Declared = Mapping[str, Real | Integer | Choice] | Points | Space
 Late = Literal["use", "ignore"]
 Repeats = Literal["always", "heard", "never"]
-Counted = Literal["simple", "cumulative"]
+RegretKind = Literal["simple", "cumulative"]
 
 SILENCE_HELP = (
     'silence must be said: what does an unheard outcome mean? "floor" (no news is the worst news), '
@@ -41,13 +41,13 @@ class Settings:
 
     space: Space
     context: Space | None
-    outcome: Outcome
+    objective: Objective
     algorithm: Algorithm
     silence: Silence
     patience: Patience
     late: Late
     repeats: Repeats
-    objective: Counted
+    regret: RegretKind
     initial: int
     seed: int
 
@@ -63,21 +63,21 @@ class Settings:
                 same = False
             if not same:
                 raise InvalidInput(f"{what} must be one that belated knows by name, to be kept (got {shown(value)})")
-        outcome = self.outcome
+        objective = self.objective
         return {
             "space": self.space.spec(),
             "context": None if self.context is None else self.context.spec(),
-            "goal": outcome.goal,
-            "floor": outcome.floor,
-            "ceiling": outcome.ceiling,
-            "limits": None if outcome.limits is None else list(outcome.limits),
+            "goal": objective.goal,
+            "floor": objective.floor,
+            "ceiling": objective.ceiling,
+            "limits": None if objective.limits is None else list(objective.limits),
             "algorithm": self.algorithm.spec(),
             "silence": self.silence.spec(),
             "patience": "auto" if self.patience.auto else None if math.isinf(self.patience.m) else self.patience.m,
             "patience_by_clock": self.patience.by_clock,
             "late": self.late,
             "repeats": self.repeats,
-            "objective": self.objective,
+            "regret": self.regret,
             "initial": self.initial,
             "seed": self.seed,
         }
@@ -85,17 +85,18 @@ class Settings:
     @classmethod
     def of(cls, spec: Mapping[str, Any]) -> Settings:
         """What `spec` wrote, read back."""
+        spec = _translate(spec)
         m, auto = spec["patience"], spec["patience"] == "auto"
         return cls(
             space=Space.from_spec(spec["space"]),
             context=None if spec["context"] is None else Space.from_spec(spec["context"], "context"),
-            outcome=Outcome.of(spec["goal"], spec["floor"], spec["ceiling"], spec["limits"]),
+            objective=Objective.of(spec["goal"], spec["floor"], spec["ceiling"], spec["limits"]),
             algorithm=algorithm_of(spec["algorithm"]),
             silence=silence_of(spec["silence"]),
             patience=Patience(math.inf if m is None or auto else float(m), spec["patience_by_clock"], auto),
             late=spec["late"],
             repeats=spec["repeats"],
-            objective=spec["objective"],
+            regret=spec["regret"],
             initial=spec["initial"],
             seed=spec["seed"],
         )
@@ -105,14 +106,23 @@ class Settings:
         return Problem(
             algorithm=self.algorithm,
             silence=self.silence,
-            bounds=self.outcome.bounds,
+            bounds=self.objective.bounds,
             query=self.space.domain,
             query_widths=self.space.widths,
             context=None if self.context is None else self.context.domain,
             context_widths=() if self.context is None else self.context.widths,
             initial=self.initial,
-            cumulative=self.objective == "cumulative",
+            cumulative=self.regret == "cumulative",
         )
+
+
+# What specs of version 0.1 call a setting, and what it is called since.
+RENAMED = {"objective": "regret"}
+
+
+def _translate(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A stored spec with the names of today."""
+    return {RENAMED.get(name, name): value for name, value in spec.items()}
 
 
 def settle(
@@ -128,21 +138,21 @@ def settle(
     late: Late | None,
     algorithm: str | Algorithm,
     repeats: Repeats | None,
-    objective: Counted | None,
+    regret: RegretKind | None,
     initial: int | None,
     seed: int | None,
 ) -> Settings:
     """The settings of a study from what the user said, refusing what contradicts the algorithm."""
     chosen = algorithm if isinstance(algorithm, Algorithm) else named(algorithm)
     m = Patience.of(patience)
-    if chosen.patience is True and math.isinf(m.m) and not m.auto:
+    if chosen.implied.patience == "needed" and math.isinf(m.m) and not m.auto:
         raise InvalidInput(f'{chosen.name} needs patience: a number of rounds, or a time such as "14d"')
-    if chosen.patience is False and (m.auto or not math.isinf(m.m)):
+    if chosen.implied.patience == "none" and (m.auto or not math.isinf(m.m)):
         raise Contradiction(
             f"{chosen.name} knows no patience, its pending stay pending until heard; leave it out (got {m})"
         )
     queries = Space.of(space)
-    first = chosen.initial(len(queries.widths)) if initial is None else whole(initial, "initial")
+    first = chosen.opening.initial(len(queries.widths)) if initial is None else whole(initial, "initial")
     if first < 0:
         raise InvalidInput(f"initial must be at least 0 (got {first})")
     drawn = secrets.randbits(63) if seed is None else whole(seed, "seed")
@@ -153,16 +163,16 @@ def settle(
     settings = Settings(
         space=queries,
         context=None if context is None else Space.of(context, "context"),
-        outcome=Outcome.of(goal, floor, ceiling, limits),
+        objective=Objective.of(goal, floor, ceiling, limits),
         algorithm=chosen,
         silence=_silence(chosen, silence),
         patience=m,
-        late=_implied(chosen, "late", late, ("use", "ignore"), chosen.late, "use"),
-        repeats=_implied(chosen, "repeats", repeats, ("always", "heard", "never"), chosen.repeats, "heard"),
-        objective=_implied(
+        late=_implied(chosen, "late", late, ("use", "ignore"), chosen.implied.late, "use"),
+        repeats=_implied(chosen, "repeats", repeats, ("always", "heard", "never"), chosen.implied.repeats, "heard"),
+        regret=_implied(
             chosen,
-            "objective",
-            objective,
+            "regret",
+            regret,
             ("simple", "cumulative"),
             None,
             "simple" if context is None else "cumulative",
@@ -172,7 +182,7 @@ def settle(
     )
     problem = settings.problem
     _ = problem.kernel  # refuses at once a kernel that does not fit the space
-    if isinstance(chosen.beta, Theory) and chosen.beta.gain == "greedy":
+    if isinstance(chosen.width.beta, Theory) and chosen.width.beta.gain == "greedy":
         greedy_set(problem)  # and a gain that is not defined on it
     return settings
 
@@ -188,14 +198,14 @@ def _silence(algorithm: Algorithm, said: str | Silence | None) -> Silence:
         raise InvalidInput(
             f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {shown(said)})"
         )
-    if algorithm.silence is None:
+    if algorithm.implied.silence is None:
         if said is None:
             raise InvalidInput(SILENCE_HELP)
         return said
-    if said is not None and said != algorithm.silence:
-        implied = algorithm.silence.spec()["silence"]
+    if said is not None and said != algorithm.implied.silence:
+        implied = algorithm.implied.silence.name
         raise Contradiction(f'{algorithm.name} implies silence="{implied}"; leave silence out (got {said!r})')
-    return algorithm.silence
+    return algorithm.implied.silence
 
 
 def _implied(algorithm: Algorithm, what: str, said: Any, options: tuple[str, ...], implied: Any, default: str) -> Any:

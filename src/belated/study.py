@@ -27,7 +27,6 @@ from belated.errors import (
     InvalidInput,
     KeyTaken,
     NothingHeard,
-    NotPositiveDefinite,
     SilenceWarning,
     Taken,
     UnknownStudy,
@@ -38,19 +37,27 @@ from belated.learner.arrays import Array
 from belated.learner.belief import Belief as ModelBelief
 from belated.learner.blas import one_thread, versions
 from belated.learner.choice.candidates import best_of, with_context
-from belated.learner.choice.decide import NUMERICS, belief_at
-from belated.learner.choice.problem import Cache
+from belated.learner.choice.decide import belief_at, try_hyperparameters
+from belated.learner.choice.problem import Cache, Fitted
 from belated.learner.gp.scale import Scale
 from belated.learner.policies import Greedy
 from belated.learner.silence import Silence
-from belated.objective import Outcome
+from belated.record.choices import (
+    Knowledge,
+    decode_choice,
+    find_situation,
+    find_worst,
+    look_at,
+    prepare_choice,
+    replay_choice,
+)
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Told
 from belated.record.ledger import Ledger, store
 from belated.record.ledger.memory import MemoryLedger
-from belated.record.state import Fold, Known
-from belated.record.trials import Row, State
-from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Status, Trial, Worst
-from belated.settings import Counted, Declared, Late, Repeats, Settings, agreed, settle
+from belated.record.state import State
+from belated.record.trials import TrialRecord
+from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, Worst
+from belated.settings import Declared, Late, RegretKind, Repeats, Settings, agreed, settle
 from belated.space.encoding import Space
 from belated.space.points import Points
 from belated.validation import Params, frozen, listed, number, shown, whole
@@ -58,7 +65,7 @@ from belated.validation import Params, frozen, listed, number, shown, whole
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from belated.delays.advice import Advice, Outlook
+    from belated.delays.advice import Advice
     from belated.delays.report import DelayReport
     from belated.execution.optimize import Run
 
@@ -80,8 +87,8 @@ class Study:
     def __init__(self, settings: Settings, ledger: Ledger, name: str | None, clock: Callable[[], float]) -> None:
         """Use Study.create or Study.open."""
         self.name, self.clock = name, clock
-        self._ledger, self._created, self._fold, self._cache = ledger, settings, Fold(settings), Cache()
-        self._lock = threading.RLock()  # of the fold; never held while a choice or a belief is computed
+        self._ledger, self._created, self._state, self._cache = ledger, settings, State(settings), Cache()
+        self._lock = threading.RLock()  # of the state; never held while a choice or a belief is computed
         self._thinking = threading.Lock()  # of the cache, while one is
         self._sync()
 
@@ -102,7 +109,7 @@ class Study:
         late: Late | None = None,
         algorithm: str | Algorithm = "default",
         repeats: Repeats | None = None,
-        objective: Counted | None = None,
+        regret: RegretKind | None = None,
         initial: int | None = None,
         seed: int | None = None,
         clock: Callable[[], float] | None = None,
@@ -121,7 +128,7 @@ class Study:
                    says, in rounds, from when it can say so; "auto-clock": by the clock
         late       "use" late outcomes in the model, or "ignore" them (they are recorded either way)
         algorithm  "default", one of the paper's six names, or a value of belated.algorithms
-        objective  "simple": the best query counts; "cumulative": every one does. None: cumulative with a context
+        regret     "simple": the best query counts; "cumulative": every one does. None: cumulative with a context
         repeats    "always", "heard" (none that is pending while others are left) or "never" ask a query again
         initial    space-filling queries to begin with; None: what suits the space
         seed       makes every choice repeatable; None: drawn, see study.seed
@@ -147,7 +154,7 @@ class Study:
             late=late,
             algorithm=algorithm,
             repeats=repeats,
-            objective=objective,
+            regret=regret,
             initial=initial,
             seed=seed,
         )
@@ -172,7 +179,12 @@ class Study:
     @property
     def settings(self) -> Settings:
         """What the study was created with, its floor and limits as amended, its patience as it is now."""
-        return self._fold.settings
+        return self._state.settings
+
+    @property
+    def original_settings(self) -> Settings:
+        """What the study was created with, before anything was amended."""
+        return self._created
 
     @property
     def seed(self) -> int:
@@ -180,12 +192,14 @@ class Study:
 
     def __repr__(self) -> str:
         named = "" if self.name is None else f"{self.name}: "
-        silence = self.settings.silence.spec().get("silence", "?")
         heard = sum(row.told is not None for row in self._state.rows)
         trials = f"{len(self._state.rows)} trials, {heard} heard"
-        return (
-            f"Study({named}{self.settings.algorithm.name}, {self.settings.outcome.goal}, silence={silence}, {trials})"
+        algorithm, goal, silence = (
+            self.settings.algorithm.name,
+            self.settings.objective.goal,
+            self.settings.silence.name,
         )
+        return f"Study({named}{algorithm}, {goal}, silence={silence}, {trials})"
 
     # Asking -----------------------------------------------------------------------------------------------------------
 
@@ -213,8 +227,8 @@ class Study:
         count = 1 if n is None else whole(n, "n")
         if count < 1:
             raise InvalidInput(f"n must be at least 1 (got {count})")
-        words, _ = self._fold.context(context)
-        fixed = None if params is None else self._fold.fixed(params)
+        words, _ = self._state.encode_context(context)
+        fixed = None if params is None else self._state.check_fixed(params)
         call = ("ask", count, frozen(words), frozen(fixed))
         with self._ledger.asking(self._sync) as turn:
             self._sync(turn)
@@ -223,7 +237,7 @@ class Study:
                 with self._lock:
                     if self._keyed(key, call) is not None:
                         return []
-                    if self._fold.closed:
+                    if self._state.closed:
                         raise Closed
                 return self._choose(count, words, fixed, key)
 
@@ -244,15 +258,15 @@ class Study:
             considered_at = self._now()
             with self._lock:
                 if part == 0:
-                    knew, fold = self._state.position, self._fold if count == 1 else self._fold.fork()
-                    outlook = self._outlook(considered_at)
-                number, before = fold.state.next_number, fold.versions
-                choosing = fold.choosing(considered_at, context, fixed)
+                    knew, state = self._state.position, self._state if count == 1 else self._state.fork()
+                    change = self._consider_patience(considered_at)
+                number, before = state.next_number, state.versions
+                compute = prepare_choice(state, considered_at, context, fixed)
             with self._thinking, one_thread():
-                choice = choosing(self._cache)
+                choice = compute(self._cache)
             event = Asked(
                 number=number,
-                params={**self.settings.space.decode(choice.x), **(fixed or {})},
+                params=decode_choice(self.settings, choice.x, fixed),
                 context=context,
                 knew=knew,
                 considered_at=considered_at,
@@ -268,16 +282,16 @@ class Study:
             )
             events.append(event)
             if part < count - 1:
-                fold.apply(event)
-        return events if outlook is None else [*_adjusted(outlook), *events]
+                state.apply(event)
+        return [*change(), *events]
 
-    def _outlook(self, now: float) -> Outlook | None:
-        """What patience is to be chosen by, where that is due at this ask."""
+    def _consider_patience(self, now: float) -> Callable[[], list[Adjusted]]:
+        """The change of patience that is due at this ask, if any, still to be computed."""
         if not self.settings.patience.auto:
-            return None
-        from belated.delays.advice import Outlook, due
+            return list
+        from belated.delays.advice import prepare_adjustment
 
-        return Outlook.of(self._fold, now) if due(self._state) else None
+        return prepare_adjustment(self._state, now)
 
     # Telling ----------------------------------------------------------------------------------------------------------
 
@@ -298,31 +312,32 @@ class Study:
         with self._lock:
             self._sync()
             number = self._number(trial)
-            y, sigma, when = self.settings.outcome.accept(value), self._noise(noise), self._at(at)
+            y, sigma, when = self.settings.objective.accept(value), self._noise(noise), self._at(at)
             call = ("tell", number, y, sigma)
 
             def events() -> list[Told | Refused]:
-                row = self._state.rows[number - 1]
                 if self._keyed(key, call) is not None:
                     return []
-                if row.told is None and (row.failed is None or row.failed.kind == "lost"):
-                    return [Told(number=number, value=y, noise=sigma, at=when, key=key)]
-                if row.told is not None and (row.told.value, row.told.noise) == (y, sigma):
-                    return []
-                return [Refused(number=number, value=y, noise=sigma, at=when)]
+                match self._state.rows[number - 1].judge_outcome(y, sigma):
+                    case "new":
+                        return [Told(number=number, value=y, noise=sigma, at=when, key=key)]
+                    case "duplicate":
+                        return []
+                    case "conflict":
+                        return [Refused(number=number, value=y, noise=sigma, at=when)]
 
             written = self._write(events)
             row = self._state.rows[number - 1]
-            if row.told is None or (row.told.value, row.told.noise) != (y, sigma):
+            if row.judge_outcome(y, sigma) != "duplicate":  # which it is by now, if it was taken
                 raise _contradicted(row, y, sigma)
             first = bool(written) or self._keyed(key, call) is not None
-            heard: Literal["heard", "late"] = "late" if self._status(number) == "late" else "heard"
-            return self._receipt(number, heard if first else "duplicate")
+            late = self._state.status(number, self._now()) == "late"
+            return self._receipt(number, ("late" if late else "heard") if first else "duplicate")
 
     def _receipt(self, number: int, status: Literal["heard", "duplicate", "late"]) -> Receipt:
         trial = self._trial(number)
         used = trial.status == "heard" or self.settings.late == "use"
-        notes = [] if trial.outcome is None else [self.settings.outcome.flag(trial.outcome)]
+        notes = [] if trial.outcome is None else [self.settings.objective.flag(trial.outcome)]
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at < trial.asked_at:
             notes.append("it came before it was asked: that counts as no delay")
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._now() + 60.0:
@@ -345,12 +360,12 @@ class Study:
         key: str | None = None,
     ) -> Trial:
         """A query that was tried before or elsewhere: it takes the next number; without a value it is pending."""
-        words, _ = self._fold.context(context)
+        words, _ = self._state.encode_context(context)
         self.settings.space.encode(params)  # refuses what does not lie in the space
         given = self.settings.space.as_given(params)
         with self._ledger.asking(self._sync) as turn, self._lock:
             self._sync(turn)
-            y, sigma = None if value is None else self.settings.outcome.accept(value), self._noise(noise)
+            y, sigma = None if value is None else self.settings.objective.accept(value), self._noise(noise)
             if sigma is not None and y is None:
                 raise InvalidInput("noise belongs to an outcome; give a value with it")
             call, when = ("add", frozen(given), frozen(words), y, sigma), self._at(at)
@@ -358,7 +373,7 @@ class Study:
             def events() -> list[Asked | Told]:
                 if self._keyed(key, call) is not None:
                     return []
-                if self._fold.closed:
+                if self._state.closed:
                     raise Closed
                 asked = Asked(
                     number=self._state.next_number,
@@ -422,10 +437,7 @@ class Study:
             if trial is None:
                 if value is not None or noise is not None or (floor is None and limits is None):
                     raise InvalidInput("amend a trial (trial, value), or the study (floor=, limits=)")
-                now = self.settings.outcome
-                Outcome.of(  # refuses what does not fit together
-                    now.goal, now.floor if floor is None else floor, now.ceiling, limits or now.limits
-                )
+                self.settings.objective.amend(floor, limits)  # refuses what does not fit together
                 lo_hi = None if limits is None else (float(limits[0]), float(limits[1]))
                 worst = None if floor is None else float(floor)
                 event = Amended(number=None, reason=reason, at=self._now(), floor=worst, limits=lo_hi)
@@ -436,7 +448,7 @@ class Study:
             number = self._number(trial)
             if self._state.rows[number - 1].told is None:
                 raise NothingHeard(f"trial {number} has no outcome to amend; tell it")
-            y, sigma = self.settings.outcome.accept(value), self._noise(noise)
+            y, sigma = self.settings.objective.accept(value), self._noise(noise)
             self._write(lambda: [Amended(number=number, reason=reason, at=self._now(), value=y, noise=sigma)])
             return self._trial(number)
 
@@ -444,7 +456,7 @@ class Study:
         """Ask no more. Outcomes of what is out are still taken."""
         with self._lock:
             self._sync()
-            self._write(lambda: [] if self._fold.closed else [Ended(at=self._now())])
+            self._write(lambda: [] if self._state.closed else [Ended(at=self._now())])
 
     def disconnect(self) -> None:
         """Let go of files and connections; the next call opens them again. A study that nobody holds any more does this
@@ -512,6 +524,16 @@ class Study:
             self._sync()
             return self._trial(self._number(number))
 
+    def events(self) -> list[Event]:
+        """Everything that happened to the study, in order."""
+        return list(self._ledger.read())
+
+    def hyperparameters(self) -> list[Fitted]:
+        """Every set of hyperparameters found so far, the newest last."""
+        with self._lock:
+            self._sync()
+            return list(self._state.fits)
+
     @property
     def rounds(self) -> int:
         """How many queries have been asked or added."""
@@ -524,7 +546,7 @@ class Study:
         """Whether it asks no more."""
         with self._lock:
             self._sync()
-            return self._fold.closed
+            return self._state.closed
 
     @property
     def floor(self) -> Worst:
@@ -540,19 +562,19 @@ class Study:
         """
         with self._lock:
             self._sync()
-            return self._fold.worst(self._now())
+            return find_worst(self._state, self._now())
 
     def queries(self) -> list[dict[str, Any]] | None:
         """Every query of the space, when they can be listed."""
-        Q = self._fold.problem.Q
+        Q = self._state.problem.Q
         return None if Q is None else [self.settings.space.decode(q) for q in Q]
 
     def best(self, context: Params | None = None) -> Trial:
         """The trial with the best outcome told so far, late ones included; with a context, among those in it."""
         with self._lock:
             self._sync()
-            wanted = None if context is None else self._fold.context(context)[0]
-            sign = self.settings.outcome.sign
+            wanted = None if context is None else self._state.encode_context(context)[0]
+            sign = self.settings.objective.sign
             told = [
                 (sign * row.told.value, -row.asked.number)
                 for row in self._state.rows
@@ -566,25 +588,24 @@ class Study:
         """The params where the belief's mean is best, over the whole space."""
         with self._lock:
             self._sync()
-            _, z = self._fold.context(context)
+            _, z = self._state.encode_context(context)
             if not any(row.told is not None for row in self._state.rows):
                 raise NothingHeard
-            known = self._fold.known(self._now())
-            anywhere = replace(
-                self._fold.situation(known.history, z), taken=np.empty((0, self.settings.space.domain.D))
-            )
+            known = look_at(self._state, self._now())
+            situation = find_situation(self._state, known.history, z)
+        anywhere = replace(situation, taken=np.empty((0, self.settings.space.domain.D)))
 
         def best(belief: ModelBelief, scale: Scale) -> Array:
             rng = np.random.default_rng([self.seed, known.t])
             return best_of(known.problem, anywhere, belief, Greedy(), 0.0, rng)
 
-        return self.settings.space.decode(self._believing(known, z, best))
+        return self.settings.space.decode(self._use_belief(known, z, best))
 
     def posterior(self, points: Sequence[Params], context: Params | None = None) -> Belief:
         """Mean and standard deviation of f at some points, the pending filled as the study's silence says now."""
         if isinstance(points, Mapping):
             raise InvalidInput(f"points must be a list of dictionaries (got {shown(points)})")
-        _, z = self._fold.context(context)
+        _, z = self._state.encode_context(context)
         rows = with_context(z, self.settings.space.encode_all(points))
 
         def both(belief: ModelBelief, scale: Scale) -> Belief:
@@ -595,48 +616,43 @@ class Study:
 
         with self._lock:
             self._sync()
-            known = self._fold.known(self._now())
-        return self._believing(known, z, both)
+            known = look_at(self._state, self._now())
+        return self._use_belief(known, z, both)
 
-    def _believing(self, known: Known, z: Array, use: Callable[[ModelBelief, Scale], Result]) -> Result:
+    def _use_belief(self, known: Knowledge, z: Array, use: Callable[[ModelBelief, Scale], Result]) -> Result:
         """What a use of the belief gives; older hyperparameters serve where the newest fail."""
         problem, h, t = known.problem, known.history, known.t
+
+        def attempt(fitted: Fitted | None) -> Result:
+            return use(*belief_at(problem, h, t, fitted, problem.silence, self._cache, z, exact=True))
+
         with self._thinking, one_thread():
-            for fitted in [*reversed(known.fits), None]:
-                try:
-                    return use(*belief_at(problem, h, t, fitted, problem.silence, self._cache, z, exact=True))
-                except NUMERICS:
-                    continue
-        raise NotPositiveDefinite
+            return try_hyperparameters(known.fits, attempt)
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
         """What was seen of the delays so far: how long outcomes take, how many are still to come, and whether delays
         depend on the query, the context or the outcome; print it. In rounds or by the clock; None: as patience is.
 
         Warns (SilenceWarning) where silence counts as the floor and delays seem to depend on the query."""
-        seen = self._delays(by)
-        if seen.warning:
-            warnings.warn(seen.warning, SilenceWarning, stacklevel=2)
-        return seen
-
-    def _delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
-        """The same without a warning, for those who use the report and do not show it."""
-        from belated.delays.report import report
+        from belated.delays.report import report_delays
 
         with self._lock:
             self._sync()
-            return report(self._fold, self._now(), by)
+            report = report_delays(self._state, self._now(), by)
+        if report.warning:
+            warnings.warn(report.warning, SilenceWarning, stacklevel=2)
+        return report
 
     def advise(self, by: Literal["rounds", "clock"] | None = None) -> Advice:
         """How long to wait: what each patience would cost (how many outcomes arrive within it, how many queries it
         keeps open, how wide it makes the confidence interval), and which one is advised; print it. In rounds or by the
         clock; None: as patience is. Nothing changes; with patience="auto" the study follows this advice by itself."""
-        from belated.delays.advice import Outlook
+        from belated.delays.advice import AdviceBasis
 
         with self._lock:
             self._sync()
-            outlook = Outlook.of(self._fold, self._now(), by)
-        return replace(outlook.advice(), warning=outlook.delays.warning)
+            basis = AdviceBasis.of(self._state, self._now(), by)
+        return replace(basis.advise(), warning=basis.delays.warning)
 
     def replay(self, number: int) -> Replay:
         """Compute a trial's choice again, from what it knew and nothing else."""
@@ -645,17 +661,7 @@ class Study:
             asked = self._state.rows[self._number(number) - 1].asked
         if asked.by_hand:
             raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
-        fold = Fold(self._created)
-        for position, event in enumerate(self._ledger.read(), start=1):
-            if position <= asked.knew or (isinstance(event, Asked) and event.number < asked.number):
-                fold.apply(event)
-        with one_thread():
-            choice = fold.choose(asked.considered_at, asked.context, asked.fixed, Cache())
-            params = {**self.settings.space.decode(choice.x), **(asked.fixed or {})}
-            same = params == dict(asked.params)
-            gap = 0.0 if same else fold.gap(asked, choice)
-        alike = (asked.versions or fold.versions) == versions()
-        return Replay(number=asked.number, params=params, same=same, alike=alike, gap=gap)
+        return replay_choice(self._created, self._ledger.read(), asked)
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
@@ -672,13 +678,8 @@ class Study:
         except (ValueError, OverflowError):
             raise InvalidInput(f"at must be a time that the clock can show (got {shown(at)})") from None
 
-    def _status(self, s: int) -> Status:
-        return self._state.status(s, self._now())
-
     def _trial(self, s: int) -> Trial:
-        trial = self._state.trial(s, self._now())
-        flag = "" if trial.outcome is None else self.settings.outcome.flag(trial.outcome)
-        return replace(trial, note="; ".join(filter(None, [trial.note, flag]))) if flag else trial
+        return self._state.trial(s, self._now())
 
     def _number(self, trial: Trial | int) -> int:
         s = trial.number if isinstance(trial, Trial) else trial
@@ -697,7 +698,7 @@ class Study:
     def _noise(self, noise: float | None) -> float | None:
         if noise is None:
             return None
-        if not self.settings.algorithm.own_noise:
+        if self.settings.algorithm.model.noise == "one":
             raise Contradiction(
                 f"{self.settings.algorithm.name} has one lambda for all outcomes; leave noise out (got {noise!r})"
             )
@@ -706,15 +707,11 @@ class Study:
             raise InvalidInput(f"noise must be more than 0 (got {sigma!r})")
         return sigma
 
-    @property
-    def _state(self) -> State:
-        return self._fold.state
-
     def _sync(self, ledger: Ledger | None = None) -> None:
         """Catch up with what others have written."""
         with self._lock:
             for event in (ledger or self._ledger).read(self._state.position):
-                self._fold.apply(event)
+                self._state.apply(event)
 
     def _write(self, events: Callable[[], Sequence[AnEvent]], ledger: Ledger | None = None) -> Sequence[AnEvent]:
         """Append what `events` makes of the state as it is now; when someone else was first, look again."""
@@ -730,7 +727,7 @@ class Study:
                     continue
                 if last == self._state.position + len(made):  # nobody wrote in between: what was written is all
                     for event in made:
-                        self._fold.apply(event)
+                        self._state.apply(event)
                 else:
                     self._sync(ledger)
                 return made
@@ -743,7 +740,7 @@ class Study:
             raise InvalidInput(f"key must be a non-empty string (got {shown(key)})")
         if len(key) > LONGEST_KEY or not key.isprintable():
             raise InvalidInput(f"key must have at most {LONGEST_KEY} characters, all printable (got {shown(key)})")
-        event = self._state.keys.get(key)
+        event = self._state.table.keys.get(key)
         if event is None:
             return None
         before = self._call_of(event)
@@ -764,15 +761,7 @@ class Study:
         return ("add", frozen(event.params), frozen(event.context), value, noise)
 
 
-def _adjusted(outlook: Outlook) -> list[Adjusted]:
-    """The change of patience that the outlook calls for, if any."""
-    from belated.delays.advice import adjusted
-
-    change = adjusted(outlook.advice(), outlook.at)
-    return [] if change is None else [change]
-
-
-def _contradicted(row: Row, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:
+def _contradicted(row: TrialRecord, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:
     """What to say of an outcome that contradicts how a trial ended."""
     number = row.asked.number
     if row.told is not None:

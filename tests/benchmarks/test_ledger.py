@@ -67,7 +67,7 @@ def test_a_filled_study_is_what_a_real_one_would_be(tmp_path):
     assert {trial.status for trial in trials} == {"heard"}
     assert [trial.knew_trials for trial in trials] == list(range(count))
     last = None
-    for asked in (event for event in study._ledger.read() if isinstance(event, Asked)):
+    for asked in (event for event in study.events() if isinstance(event, Asked)):
         due = ledger.fit_due(study, asked.number, last)
         assert (asked.fitted is not None) == due
         last = asked.number if due else last

@@ -291,7 +291,7 @@ def test_none_and_auto_are_patience_too() -> None:
     assert "GP-TS-SDF (patience auto)" in found
     assert "GP-TS-SDF" not in found
     own = candidates(study.settings, [3])[0].settings
-    assert own.outcome.limits is None  # what is drawn may lie outside
+    assert own.objective.limits is None  # what is drawn may lie outside
 
 
 def test_a_study_that_has_chosen_its_patience_begins_anew() -> None:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from belated import Contradiction, InvalidInput, Real, Study, simulate
-from belated.delays.advice import Advice, _stage, adjusted, due, waited
+from belated.delays.advice import Advice, _stage, adjust, is_due, waited
 from belated.errors import AlreadyExists
 from belated.learner.algorithms import paper
 from belated.learner.delays.distributions import Distribution, Exponential, Fixed, Geometric, Poisson, Sometimes
@@ -27,7 +27,7 @@ from belated.patience import Patience
 from belated.record.check import check
 from belated.record.events import Adjusted, Asked, Event, Told, event_of, plain_of, read_back
 from belated.record.ledger.memory import MemoryLedger
-from tests.places import GRID, KINDS, Clock, Place, events
+from tests.places import GRID, KINDS, Clock, Place, events, state_of
 
 POISSON = Poisson(10)
 
@@ -86,7 +86,7 @@ def test_the_width_is_that_of_the_papers_interval() -> None:
     """With hyperparameters given, ν(m)/β is what `confidence.nu` makes of the posterior's σ."""
     algorithm = paper("GP-UCB-SDF", kernel=SE(0.2), lam=0.1, beta=2.0)
     study = played(create(algorithm=algorithm, patience=20), rounds=40)
-    h = study._fold.known(0.0).history
+    h = state_of(study).history(0.0)
     K = SE(0.2)(h.X, h.X)
     sigma = np.sqrt(np.diag(K - K @ np.linalg.solve(K + 0.1 * np.eye(40), K)))
     for row in study.advise().rows:
@@ -283,8 +283,9 @@ def test_a_change_needs_half_as_many_again_to_be_heard() -> None:
     thought_about = []
 
     def looking(study: Study) -> dict[str, Any]:
-        if due(study._state):
-            thought_about.append(study._state.heard_by(study.rounds + 1))
+        state = state_of(study)
+        if is_due(state):
+            thought_about.append(state.table.count_known(study.rounds + 1))
         return anywhere(study)
 
     played(study, Fixed(2), rounds=60, choose=looking)
@@ -296,13 +297,12 @@ def test_an_advice_near_the_patience_in_force_changes_nothing() -> None:
     advice = replace(played(create(), rounds=60).advise(), current=Patience(auto=True))
     assert advice.recommended is not None
     for now, changed in ((math.inf, True), (advice.recommended, False), (10.0 * advice.recommended, True)):
-        change = adjusted(replace(advice, current=Patience(now, auto=True)), 5.0)
-        assert (change is not None) == changed
-    assert adjusted(replace(advice, recommended=14.0, current=Patience(12.0, auto=True)), 0.0) is None
-    assert adjusted(replace(advice, recommended=15.0, current=Patience(12.0, auto=True)), 0.0) is not None
-    assert adjusted(replace(advice, recommended=None), 0.0) is None
+        assert len(adjust(replace(advice, current=Patience(now, auto=True)), 5.0)) == changed
+    assert not adjust(replace(advice, recommended=14.0, current=Patience(12.0, auto=True)), 0.0)
+    assert adjust(replace(advice, recommended=15.0, current=Patience(12.0, auto=True)), 0.0)
+    assert not adjust(replace(advice, recommended=None), 0.0)
     with pytest.raises(InvalidInput, match="not for the study to choose"):
-        adjusted(replace(advice, current=Patience(14.0)), 0.0)
+        adjust(replace(advice, current=Patience(14.0)), 0.0)
 
 
 def test_the_event_is_written_and_read_back() -> None:
@@ -378,7 +378,7 @@ def test_a_receipt_never_turns() -> None:
             m = event.m
         elif isinstance(event, Told):
             told[event.number] = m
-    used = study._fold.known(0.0).history.seen
+    used = state_of(study).history(0.0).seen
     for trial in study.trials():
         if trial.delay is not None:
             assert (trial.status == "late") == (trial.delay > told[trial.number])
@@ -416,7 +416,7 @@ def test_a_tell_that_lands_beside_the_change_is_judged_by_the_patience_before_it
     assert (first.status, first.known_from) == ("heard", trial.number + 1)
     for _ in range(3):
         study.ask()
-    again = Study(study._created, MemoryLedger(events(study)), None, study.clock)
+    again = Study(study.original_settings, MemoryLedger(events(study)), None, study.clock)
     assert again.trials() == study.trials()
     assert all(study.replay(s).same for s in range(1, study.rounds + 1))
 
@@ -461,7 +461,7 @@ def test_simulated_workers_are_free_once_patience_is_chosen() -> None:
 
 def test_an_older_ledger_has_no_such_event_and_opens() -> None:
     study = played(create(patience=5), rounds=20)
-    again = Study(study._created, MemoryLedger(events(study)), None, study.clock)
+    again = Study(study.original_settings, MemoryLedger(events(study)), None, study.clock)
     assert not changes(again)
     assert again.trials() == study.trials()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from belated.record.check import acknowledged
+from belated.record.check import check_acknowledged
 from tests.faults.client import NAME, VERBS
 from tests.faults.world import Answer, Lab, client, small_disk, sound
 
@@ -84,7 +84,7 @@ def test_no_file_may_grow_any_more(rested: Lab, tmp_path: Path) -> None:
     assert len(study.trials()) in (before.trials + count, before.trials + count + 1)
     asks = [(f"more-{i}", study.ask(key=f"more-{i}")) for i in range(count + 2)]
     assert [trial.number for _, trial in asks] == list(range(before.trials + 1, before.trials + count + 3))
-    report = acknowledged(here.url, NAME, asks)
+    report = check_acknowledged(here.url, NAME, asks)
     assert report.ok, str(report)
 
 
@@ -112,5 +112,5 @@ def test_a_disk_that_is_really_full(request: pytest.FixtureRequest, tmp_path: Pa
         study._ledger.close()
         elsewhere = here.copy(tmp_path / "elsewhere")  # a larger disk
     assert elsewhere.open().ask(key="the-ask").number == left.trials + 1
-    report = acknowledged(elsewhere.url, NAME, asks)
+    report = check_acknowledged(elsewhere.url, NAME, asks)
     assert report.ok, str(report)

@@ -77,7 +77,11 @@ def hyper(kernel: Any) -> Hyper:
 def fused(algorithm: Any, fuse: Fuse) -> Any:
     """An algorithm that computes with a user's own kernel and policies."""
     moves = tuple(replace(move, policy=Touchy(move.policy, fuse)) for move in algorithm.moves)
-    return replace(algorithm, shape=Fragile(algorithm.shape.lengthscale, fuse=fuse), moves=moves)
+    return replace(
+        algorithm,
+        model=replace(algorithm.model, shape=Fragile(algorithm.model.shape.lengthscale, fuse=fuse)),
+        moves=moves,
+    )
 
 
 def with_fuse(url: str, fuse: Fuse, clock: Callable[[], float] = time.time) -> Study:
@@ -167,7 +171,7 @@ def lived(folder: Path, fuse: Fuse, told: int) -> tuple[str, Study]:
 
 def found(study: Study) -> list[Hyper]:
     """The hyperparameters that were fitted so far."""
-    return [hyper(fit.gp.kernel) for fit in study._fold.fits]
+    return [hyper(fit.gp.kernel) for fit in study.hyperparameters()]
 
 
 def test_the_fit_fails_and_the_last_good_hyperparameters_serve(tmp_path: Path) -> None:

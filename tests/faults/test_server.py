@@ -20,7 +20,7 @@ import pytest
 
 from belated import Study, Trial
 from belated.errors import Unreachable
-from belated.record.check import acknowledged
+from belated.record.check import check_acknowledged
 from tests.faults.client import NAME, VERBS, create, fill
 from tests.faults.proxy import Cut, Proxy, proxying
 from tests.faults.world import CLIENT, ENV, client, running, small_disk, sound
@@ -87,7 +87,7 @@ def crash_under_load(server: Server, url: str, folder: Path, writers: int, round
         for kind, key, number, params in (line for line in lines if line[0] == "ask")
     ]
     tells = [(number, value, status) for _, number, value, status in (line for line in lines if line[0] == "tell")]
-    report = acknowledged(url, NAME, asks, tells, complete=True)
+    report = check_acknowledged(url, NAME, asks, tells, complete=True)
     assert report.ok, str(report)
     assert (report.trials, report.outcomes) == (writers * rounds, writers * rounds)
 
@@ -135,7 +135,7 @@ def test_the_server_s_disk_is_really_full(small_server: tuple[Server, Path]) -> 
         again = Study.open(url, NAME)
         assert [again.ask(params={"x": 0.5}, key=key).params for key, _ in asks] == [trial.params for _, trial in asks]
         assert again.ask().number > 12 + len(asks)
-        report = acknowledged(url, NAME, asks, tells)
+        report = check_acknowledged(url, NAME, asks, tells)
         assert report.ok, str(report)
 
 

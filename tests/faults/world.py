@@ -21,7 +21,7 @@ import pytest
 
 import belated
 from belated import Study
-from belated.record.check import Report, check
+from belated.record.check import CheckReport, check
 from tests.faults.client import NAME, fill
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,7 +207,7 @@ def client(url: str, verb: str, *words: str, trace: str = "", inject: str = "") 
     return made.answer()
 
 
-def sound(url: str) -> Report:
+def sound(url: str) -> CheckReport:
     """The check of a store that must be whole."""
     report = check(url)
     assert report.ok, str(report)

@@ -91,7 +91,7 @@ def scenes() -> dict[str, Scene]:
         "default, fading, on a list, long": Scene(GRID, {"silence": "fading", "patience": 5}, delay=2.0, silent=0.3),
         "default, unknown, in contexts": Scene(SQUARE, {"silence": "unknown"}, CONTEXT, noises=True),
         "default, floor, in segments": Scene(LINE, {"silence": "floor", "floor": -4.0, "patience": 9}, SEGMENTS),
-        "default, every query counts": Scene(MIXED, {"silence": "unknown", "objective": "cumulative"}),
+        "default, every query counts": Scene(MIXED, {"silence": "unknown", "regret": "cumulative"}),
         "default, patience chosen": Scene(SQUARE, {"silence": "waiting", "patience": "auto"}, delay=1.5, silent=0.0),
         "default, patience chosen by the clock": Scene(
             SQUARE, {"silence": "floor", "patience": "auto-clock"}, delay=1.5, silent=0.0
@@ -145,7 +145,7 @@ def run_study(seed: int, scene: Scene) -> Study:
             coming.remove(due)
             _answer(study, scene, due[1], rng)
         if scene.amendments and t == 12:
-            study.amend(floor=-6.0 if study.settings.outcome.sign > 0 else 6.0, reason="it can be worse")
+            study.amend(floor=-6.0 if study.settings.objective.sign > 0 else 6.0, reason="it can be worse")
     return study
 
 
@@ -178,7 +178,7 @@ def run_studies() -> Iterator[tuple[str, Study]]:
 
 def record() -> None:
     """Write down every study as it goes now."""
-    kept = {name: [plain_of(event) for event in study._ledger.read()] for name, study in run_studies()}
+    kept = {name: [plain_of(event) for event in study.events()] for name, study in run_studies()}
     lines = ",\n".join(
         f"{json.dumps(name)}: [\n" + ",\n".join(json.dumps(event) for event in events) + "]"
         for name, events in kept.items()

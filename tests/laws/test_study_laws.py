@@ -122,7 +122,7 @@ def script(s: Study, rounds: int, start: int = 1) -> None:
 
 def rebuilt(s: Study, events: int | None = None, clock: Callable[[], float] | None = None) -> Study:
     """A study made from another's settings and its first events, and nothing else."""
-    return Study(s.settings, MemoryLedger(list(s._ledger.read())[:events]), s.name, clock or s.clock)
+    return Study(s.settings, MemoryLedger(s.events()[:events]), s.name, clock or s.clock)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_every_choice_can_be_made_again_from_the_events_before_it(study: str, sp
     """No cache, no order of calls: trial k follows from what is recorded before it."""
     s = create(study, space=SPACES[space], floor=-2.0, initial=3)
     script(s, 16)
-    asked = [(i, e) for i, e in enumerate(s._ledger.read()) if isinstance(e, Asked) and not e.by_hand]
+    asked = [(i, e) for i, e in enumerate(s.events()) if isinstance(e, Asked) and not e.by_hand]
     for position, event in asked[3::2]:
         assert rebuilt(s, position).ask().params == event.params, event.number
 
@@ -164,7 +164,7 @@ def test_by_the_clock_every_choice_can_be_made_again_at_the_time_it_was_consider
     s = create("GP-UCB-SDF", patience="200s", clock=lambda: float(next(now)), initial=2, floor=-2.0)
     script(s, 18)
     assert {t.status for t in s.trials()} >= {"heard", "late", "pending"}
-    for position, event in [(i, e) for i, e in enumerate(s._ledger.read()) if isinstance(e, Asked) and not e.by_hand]:
+    for position, event in [(i, e) for i, e in enumerate(s.events()) if isinstance(e, Asked) and not e.by_hand]:
         again = rebuilt(s, position, lambda event=event: event.considered_at)  # type: ignore[misc]
         assert again.ask().params == event.params, event.number
 

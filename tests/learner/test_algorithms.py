@@ -10,12 +10,15 @@ from dataclasses import replace
 import pytest
 
 from belated.errors import InvalidInput
-from belated.learner.algorithms import DEFAULT, PAPER, Schedule, named, paper
+from belated.learner.algorithms import DEFAULT, PAPER, Implied, Opening, named, paper
 from belated.learner.confidence import Constant, Theory
+from belated.learner.fitting import Fitting, Heard, HeardAndSettled, Schedule
+from belated.learner.gp.fit import HyperPrior
 from belated.learner.gp.kernels import SE, Matern52, Product
 from belated.learner.gp.scale import FloorToOne, Robust
 from belated.learner.policies import UCB, LogEI, Overtaking, ThompsonSampling
 from belated.learner.silence import Floor, Ignored, Unknown
+from belated.learner.width import BetaWidth, CensoredWidth
 
 THEORY = Theory(B_f=2.0, R=0.1, delta=0.1, horizon=100)
 
@@ -37,24 +40,26 @@ SIX = [
 def test_the_papers_six(name, silence, policy, late, patience, widened):
     algorithm = named(name)
     assert algorithm.name == name
-    assert algorithm.silence == silence
+    assert algorithm.implied.silence == silence
     assert [move.policy for move in algorithm.moves] == [policy]
     assert algorithm.moves[0].share is None
-    assert algorithm.late == late
-    assert algorithm.patience is patience
-    assert algorithm.widened is widened
+    assert algorithm.implied.late == late
+    assert algorithm.implied.patience == ("needed" if patience else "none")
+    assert isinstance(algorithm.width, CensoredWidth) is widened
     # what all six share (App. C): β_t = 1, SE, refitted every 10 rounds, (y - floor) / B_y, mean 0
-    assert algorithm.repeats == "always"
-    assert algorithm.own_noise is False
-    assert algorithm.beta == Constant(1.0)
-    assert isinstance(algorithm.shape, SE)
-    assert algorithm.schedule == Schedule(10)
-    assert algorithm.scaling == FloorToOne()
-    assert algorithm.free_mean is False
-    assert algorithm.weak is None
-    assert algorithm.kernel is None
-    assert algorithm.lam is None
-    assert algorithm.start == 0
+    assert algorithm.implied.repeats == "always"
+    assert algorithm.model.noise == "one"
+    assert algorithm.width.beta == Constant(1.0)
+    assert isinstance(algorithm.model.shape, SE)
+    assert algorithm.fitting.schedule == Schedule(10)
+    assert algorithm.model.scaling == FloorToOne()
+    assert algorithm.model.mean == "zero"
+    assert algorithm.fitting.prior == HyperPrior()
+    assert algorithm.fitting.data == Heard()
+    assert algorithm.fill_noise == 0.0
+    assert algorithm.model.kernel is None
+    assert algorithm.model.lam is None
+    assert algorithm.opening.uncertainty == 0
 
 
 def test_there_are_six():
@@ -62,7 +67,7 @@ def test_there_are_six():
 
 
 def test_they_are_the_table_of_silences_and_policies():
-    pairs = {(type(a.silence), type(a.moves[0].policy)) for a in PAPER.values()}
+    pairs = {(type(a.implied.silence), type(a.moves[0].policy)) for a in PAPER.values()}
     assert pairs == {(s, p) for s in (Floor, Unknown, Ignored) for p in (UCB, ThompsonSampling)}
 
 
@@ -80,18 +85,16 @@ def test_the_default_alternates_an_improver_with_two_explorers():
     expected = [improver, UCB(), improver, ThompsonSampling(), improver]
     assert [DEFAULT.move(turn).policy for turn in range(5)] == expected
     assert [DEFAULT.move(turn).share for turn in range(4)] == [None, 0.5, None, None]
-    assert [DEFAULT.move(turn).beta or DEFAULT.beta for turn in (1, 3)] == [Constant(2.0), Constant(1.0)]
+    assert [DEFAULT.move(turn).beta or DEFAULT.width.beta for turn in (1, 3)] == [Constant(2.0), Constant(1.0)]
     counting = [DEFAULT.move(turn, cumulative=True) for turn in range(3)]
     assert [move.policy for move in counting] == [LogEI(), UCB(), LogEI()]
     assert counting[1].beta == Constant(1.0)
-    assert DEFAULT.silence is None  # the study says
-    assert DEFAULT.late is None
-    assert DEFAULT.repeats is None
-    assert DEFAULT.patience is None
-    assert DEFAULT.own_noise
-    assert DEFAULT.scaling == Robust()
-    assert DEFAULT.free_mean
-    assert not DEFAULT.widened
+    assert DEFAULT.implied == Implied()  # the study says
+    assert DEFAULT.model.noise == "by outcome"
+    assert DEFAULT.model.scaling == Robust()
+    assert DEFAULT.model.mean == "constant"
+    assert DEFAULT.fitting.data == HeardAndSettled()
+    assert isinstance(DEFAULT.width, BetaWidth)
 
 
 @pytest.mark.parametrize("name", ["gp-ucb", "GP-UCB-SDF ", "", None, 3, UCB()])
@@ -110,24 +113,30 @@ def test_the_default_is_not_the_papers():
 
 def test_every_part_may_be_fixed_by_hand():
     algorithm = paper("GP-UCB-SDF", kernel=SE(0.1), lam=0.05, beta=2.5, refit_every=None, start=7)
-    assert algorithm.kernel == SE(0.1)
-    assert algorithm.lam == 0.05
-    assert algorithm.beta == Constant(2.5)
-    assert algorithm.schedule == Schedule(None)
-    assert algorithm.start == 7
-    rest = replace(algorithm, kernel=None, lam=None, beta=Constant(1.0), schedule=Schedule(10), start=0, first=5)
+    assert algorithm.model.kernel == SE(0.1)
+    assert algorithm.model.lam == 0.05
+    assert algorithm.width.beta == Constant(2.5)
+    assert algorithm.fitting.schedule == Schedule(None)
+    assert algorithm.opening.uncertainty == 7
+    rest = replace(
+        algorithm,
+        width=CensoredWidth(),
+        model=replace(algorithm.model, kernel=None, lam=None),
+        fitting=Fitting(),
+        opening=Opening(space_filling=5),
+    )
     assert rest == named("GP-UCB-SDF")  # and nothing else changed
 
 
 @pytest.mark.parametrize("beta", [0, 1, 2.5, Constant(3.0), THEORY])
 def test_beta_is_a_number_or_a_theory(beta):
     expected = beta if isinstance(beta, (Constant, Theory)) else Constant(beta)
-    assert paper("GP-BTS", beta=beta).beta == expected
+    assert paper("GP-BTS", beta=beta).width.beta == expected
 
 
 @pytest.mark.parametrize("kernel", [SE(0.1), Matern52((0.1, 0.2)), Product(SE(0.1), Matern52(0.3))], ids=repr)
 def test_kernels_of_every_kind(kernel):
-    assert paper("GP-UCB", kernel=kernel).kernel == kernel
+    assert paper("GP-UCB", kernel=kernel).model.kernel == kernel
 
 
 @pytest.mark.parametrize(
@@ -143,11 +152,11 @@ def test_kernels_of_every_kind(kernel):
     ],
 )
 def test_how_many_space_filling_queries_come_first(changes, first):
-    assert paper("GP-BUCB", **changes).initial(3) == first
+    assert paper("GP-BUCB", **changes).opening.initial(3) == first
 
 
 def test_the_default_begins_by_dimension():
-    assert [DEFAULT.initial(d) for d in (1, 2, 6, 9, 50)] == [4, 6, 14, 20, 20]
+    assert [DEFAULT.opening.initial(d) for d in (1, 2, 6, 9, 50)] == [4, 6, 14, 20, 20]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +242,7 @@ def test_no_schedule():
 
 def test_the_defaults_schedule():
     """As soon as there are three, whenever the heard doubled, every 5 queries up to 50, then every 10 %."""
-    at = fitted_at(DEFAULT.schedule, 1000)
+    at = fitted_at(DEFAULT.fitting.schedule, 1000)
     assert at[:4] == [4, 7, 12, 17]
     upto, beyond = [t for t in at if t <= 50], [t for t in at if t >= 60]
     assert all(b - a <= 5 for a, b in itertools.pairwise(upto[2:]))
@@ -243,12 +252,12 @@ def test_the_defaults_schedule():
 
 def test_the_defaults_schedule_costs_little():
     """Fits between n and 2n: about log 2 / log 1.1 = 7.3, so their cost per ask stays O(n²)."""
-    at = fitted_at(DEFAULT.schedule, 4000)
+    at = fitted_at(DEFAULT.fitting.schedule, 4000)
     assert sum(1000 < t <= 2000 for t in at) in (7, 8)
     assert sum(2000 < t <= 4000 for t in at) in (7, 8)
 
 
 def test_a_late_flood_of_outcomes_is_fitted_at_once():
     """Ten heard for a long time, then thirty: no need to wait for the next tenth query."""
-    at = fitted_at(DEFAULT.schedule, 60, heard=lambda t: min(t - 1, 10) if t < 44 else 40)
+    at = fitted_at(DEFAULT.fitting.schedule, 60, heard=lambda t: min(t - 1, 10) if t < 44 else 40)
     assert 44 in at

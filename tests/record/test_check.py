@@ -13,7 +13,7 @@ import pytest
 
 from belated import AlreadyTold, Choice, Real, Study, Trial
 from belated.errors import UnknownStudy
-from belated.record.check import Report, acknowledged, check
+from belated.record.check import CheckReport, check, check_acknowledged
 from belated.record.events import Amended, Asked, Ended, Event, Failed, Refused, Told, plain_of
 
 SPACE = {"x": Real(0, 1), "kind": Choice("a", "b")}
@@ -48,7 +48,11 @@ def lived(url: str) -> tuple[Study, list[tuple[str | None, Trial]], Tells]:
 
 def test_a_ledger_that_keeps_its_promises(url: str) -> None:
     study, asks, tells = lived(url)
-    for report in (check(url), check(url, "lab", replays=20), acknowledged(url, "lab", asks, tells, complete=True)):
+    for report in (
+        check(url),
+        check(url, "lab", replays=20),
+        check_acknowledged(url, "lab", asks, tells, complete=True),
+    ):
         assert report.ok, str(report)
         assert (report.studies, report.events, report.trials, report.outcomes) == (1, 21, 11, 5)
         assert (report.refused, report.failed, report.amended) == (1, 1, 1)
@@ -58,7 +62,7 @@ def test_a_ledger_that_keeps_its_promises(url: str) -> None:
 
 def test_the_same_on_postgresql(postgres_url: str) -> None:
     _, asks, tells = lived(postgres_url)
-    report = acknowledged(postgres_url, "lab", asks, tells, complete=True)
+    report = check_acknowledged(postgres_url, "lab", asks, tells, complete=True)
     assert report.ok, str(report)
 
 
@@ -199,10 +203,10 @@ def test_flipped_bytes(url: str) -> None:
 # What clients were told, against what is in the ledger
 
 
-def against(url: str, change: Callable[[list[Any], Tells], None]) -> Report:
+def against(url: str, change: Callable[[list[Any], Tells], None]) -> CheckReport:
     _, asks, tells = lived(url)
     change(asks, tells)
-    return acknowledged(url, "lab", asks, tells, complete=True)
+    return check_acknowledged(url, "lab", asks, tells, complete=True)
 
 
 @pytest.mark.parametrize(

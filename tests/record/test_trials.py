@@ -14,15 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from belated.patience import Patience
-from belated.record.trials import Amended, Asked, Failed, State, Told
+from belated import Real, Study
+from belated.record.events import Amended, Asked, Failed, Told
+from belated.record.state import State
 from belated.results import Receipt, Trial
 
 LETTER = {"heard": "H", "pending": "P", "late": "L", "expired": "E", "failed": "F"}
 
 
 def state(patience: Any = None, late: Any = "ignore") -> State:
-    return State(Patience.of(patience), late, 1)
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", patience=patience, late=late, seed=0)
+    return State(study.settings)
 
 
 def ask(state: State, at: float = 0.0, considered_at: float | None = None) -> int:
@@ -31,7 +33,7 @@ def ask(state: State, at: float = 0.0, considered_at: float | None = None) -> in
     asked = Asked(
         number=s, params={"x": s / 1000}, context=None, knew=state.position, considered_at=considered, asked_at=at
     )
-    state.apply(asked, np.array([s / 1000]))
+    state.apply(asked)
     return s
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import belated
 from belated import Study
 from belated.learner.algorithms import PAPER
-from belated.settings import Counted
+from belated.settings import RegretKind
 from belated.simulation.task import Task
 
 CANDIDATE = "default"
@@ -19,14 +19,14 @@ SILENCES = {CANDIDATE: "unknown"} | {f"default ({silence})": silence for silence
 ENTRANTS = (*SILENCES, *PAPER)
 
 
-def study(name: str, task: Task, patience: int, counts: Counted, initial: int, seed: int) -> Study:
+def study(name: str, task: Task, patience: int, counts: RegretKind, initial: int, seed: int) -> Study:
     """A study that chooses by itself after the `initial` queries that the harness gives it."""
     says: dict[str, Any] = {"algorithm": name, "floor": task.floor, "ceiling": task.ceiling}
     if name in SILENCES:
         says = {"silence": SILENCES[name]}
         if name != CANDIDATE:
             says |= {"floor": task.floor, "patience": patience}
-    elif PAPER[name].patience:
+    elif PAPER[name].implied.patience == "needed":
         says |= {"patience": patience}
-    says |= {"space": task.space, "context": task.context, "objective": counts, "initial": initial, "seed": seed}
+    says |= {"space": task.space, "context": task.context, "regret": counts, "initial": initial, "seed": seed}
     return belated.Study.create(**says)

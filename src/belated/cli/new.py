@@ -34,7 +34,7 @@ from belated.learner.silence import SILENCES
 @click.option("--late", metavar="WORD", help="use late outcomes in the model, or ignore them.")
 @click.option("--algorithm", metavar="NAME", help=f"default, {', '.join(PAPER)}.")
 @click.option("--repeats", metavar="WORD", help="always, heard or never ask a query again.")
-@click.option("--objective", metavar="WORD", help="simple: the best query counts; cumulative: every one does.")
+@click.option("--regret", metavar="WORD", help="simple: the best query counts; cumulative: every one does.")
 @click.option("--initial", metavar="N", help="Space-filling queries to begin with.")
 @click.option("--seed", metavar="N", help="Makes every choice repeatable.  [default: drawn]")
 @as_json
@@ -88,7 +88,7 @@ def new(words: tuple[str, ...], url: str, in_json: bool, file: Path | None, poin
         plain,
         in_json,
         lambda: (
-            f"{what}: {settled.outcome.goal} over {', '.join(settled.space.names)}; silence means "
+            f"{what}: {settled.objective.goal} over {', '.join(settled.space.names)}; silence means "
             f"{settled.silence.spec()['silence']}, patience {settled.patience}, algorithm {settled.algorithm.name}.\n"
             f"Ask what to try first: {following(study, url, 'ask {}')}"
         ),

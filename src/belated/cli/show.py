@@ -78,7 +78,7 @@ def overview(study: Study, trials: list[Trial] | None = None) -> dict[str, Any]:
         best = None
     return {
         "study": study.name,
-        "goal": study.settings.outcome.goal,
+        "goal": study.settings.objective.goal,
         "floor": asdict(study.floor),
         "silence": study.settings.silence.spec()["silence"],
         "patience": str(study.settings.patience),
@@ -105,7 +105,7 @@ def headline(study: Study, seen: dict[str, Any]) -> str:
     counts = [f"{count} {status}" for status, count in seen["counts"].items() if count]
     patience = study.settings.patience
     yet = " (none in force yet)" if patience.auto and math.isinf(patience.m) else ""
-    counting = ", every query counts" if study.settings.objective == "cumulative" else ""
+    counting = ", every query counts" if study.settings.regret == "cumulative" else ""
     return (
         f"Study {study.name}: {seen['goal']}{floor_words(Worst(**seen['floor']))}, silence {seen['silence']}, "
         f"patience {seen['patience']}{yet}{counting}\n"
@@ -140,7 +140,7 @@ def lines(study: Study, trials: list[Trial], now: float, last: int) -> list[str]
     rounds = not study.settings.patience.by_clock
     rows, flags = [], []
     for trial in trials:
-        flag = "" if trial.outcome is None else study.settings.outcome.flag(trial.outcome)
+        flag = "" if trial.outcome is None else study.settings.objective.flag(trial.outcome)
         if flag:
             flags.append(f"! trial {trial.number}: {flag}")
         waited = (now if trial.told_at is None else trial.told_at) - trial.asked_at

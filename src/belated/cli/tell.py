@@ -142,7 +142,7 @@ def amend(
         study = opened(url, name)
         bounds = None if limits is None else (decimal(limits[0], "limits"), decimal(limits[1], "limits"))
         study.amend(reason=reason, floor=None if floor is None else decimal(floor, "floor"), limits=bounds)
-        outcome = study.settings.outcome
+        outcome = study.settings.objective
         plain = {"study": study.name, "floor": outcome.floor, "limits": outcome.limits}
         between = "none" if outcome.limits is None else " to ".join(map(short, outcome.limits))
         worst = "none" if outcome.floor is None else short(outcome.floor)

@@ -48,7 +48,7 @@ class Candidate:
 
     def __str__(self) -> str:
         """GP-BTS; GP-UCB-SDF (patience 12 rounds); default (silence floor, patience 12 rounds)."""
-        parts = [] if self.settings.algorithm.silence is not None else [f"silence {self.silence}"]
+        parts = [] if self.settings.algorithm.implied.silence is not None else [f"silence {self.silence}"]
         if _has(self.settings.patience):
             parts.append(f"patience {self.patience}")
         return f"{self.algorithm} ({', '.join(parts)})" if parts else self.algorithm
@@ -60,7 +60,7 @@ class Candidate:
 
 
 def name_of(silence: Silence) -> str:
-    return str(silence.spec().get("silence", type(silence).__name__))
+    return silence.name
 
 
 def scale_of(settings: Settings, patience: Sequence[Wait] | None) -> Scale:
@@ -99,7 +99,9 @@ def candidates(
     waits  patience for those who know one; None: none
     """
     begun = replace(settings.patience, m=math.inf) if settings.patience.auto else settings.patience  # to choose anew
-    free = replace(settings, outcome=replace(settings.outcome, limits=None), patience=begun)  # a drawn f has no limits
+    free = replace(
+        settings, objective=replace(settings.objective, limits=None), patience=begun
+    )  # a drawn f has no limits
     known = ["default", *PAPER] if algorithms is None else _list(algorithms, "algorithms")
     chosen = [algorithm if isinstance(algorithm, Algorithm) else named(algorithm) for algorithm in known]
     words = [name for name in SAID if name in SILENCES] if silences is None else _list(silences, "silences")
@@ -138,17 +140,18 @@ def _silence(said: Any) -> Silence:
 
 def _silences(algorithm: Algorithm, meant: list[Silence], narrowed: bool) -> list[Silence]:
     """Those that an algorithm can be told; where it implies one, that one, if it is asked for."""
-    if algorithm.silence is None:
+    implied = algorithm.implied.silence
+    if implied is None:
         return meant
-    return [algorithm.silence] if algorithm.silence in meant or not narrowed else []
+    return [implied] if implied in meant or not narrowed else []
 
 
 def _waits(algorithm: Algorithm, waits: Sequence[Wait]) -> Iterator[Wait]:
     """Those that an algorithm can be given."""
-    if algorithm.patience is False:
+    if algorithm.implied.patience == "none":
         yield None
     else:
-        yield from (wait for wait in waits if wait is not None or algorithm.patience is None)
+        yield from (wait for wait in waits if wait is not None or algorithm.implied.patience is None)
 
 
 def _settled(own: Settings, algorithm: Algorithm, silence: Silence, wait: Wait) -> Settings:
@@ -156,15 +159,15 @@ def _settled(own: Settings, algorithm: Algorithm, silence: Silence, wait: Wait) 
     return Study.create(
         space=own.space,
         context=own.context,
-        goal=own.outcome.goal,
-        floor=own.outcome.floor,
-        ceiling=own.outcome.ceiling,
+        goal=own.objective.goal,
+        floor=own.objective.floor,
+        ceiling=own.objective.ceiling,
         silence=silence,
         patience=wait,
-        late=own.late if own.algorithm.late is algorithm.late is None else None,
+        late=own.late if own.algorithm.implied.late is algorithm.implied.late is None else None,
         algorithm=algorithm,
-        objective=own.objective,
-        repeats=own.repeats if own.algorithm.repeats is algorithm.repeats is None else None,
+        regret=own.regret,
+        repeats=own.repeats if own.algorithm.implied.repeats is algorithm.implied.repeats is None else None,
         initial=own.initial if algorithm == own.algorithm else None,
         seed=own.seed,
     ).settings

@@ -94,7 +94,7 @@ def compare(
         jobs = [Job(world, candidate) for world in worlds for candidate in wanted]
         courses = in_parallel(run, jobs, crew, _counter(show, f"{len(wanted)} candidates, {n} seeds"), executor)
     simple, cumulative = _regrets(worlds, courses, len(wanted))
-    measure: Measure = study.settings.objective
+    measure: Measure = study.settings.regret
     return compared(wanted, simple, cumulative, measure, _words(made_of, scale, T, n), _warning(made_of))
 
 
@@ -163,7 +163,7 @@ def run(job: Job) -> Course:
 
 def measured(study: Study, world: World) -> Course:
     """Regret in v after each round, as belated.regret has it, with the world's best and worst for all alike."""
-    trials, sign = study.trials(), study.settings.outcome.sign
+    trials, sign = study.trials(), study.settings.objective.sign
     gap = world.best - sign * np.array([world.nature.value(trial.params, trial.context) for trial in trials])
     used = [trial.status != "late" or study.settings.late == "use" for trial in trials]
     usable = np.array(

@@ -67,7 +67,7 @@ class Compared:
     """Candidates in worlds made of a study, the best first; print it."""
 
     rows: tuple[Row, ...]
-    measure: Measure  # what they are judged by: the study's objective
+    measure: Measure  # what they are judged by: the study's regret
     rounds: int
     seeds: int
     world: str  # what the worlds were, in words

@@ -13,6 +13,7 @@ Regret is measured in v. The best v is looked for in all queries, or by multista
 from __future__ import annotations
 
 import math
+import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 from belated.delays.report import DelayReport, Waits
-from belated.errors import NothingHeard
+from belated.errors import NothingHeard, SilenceWarning
 from belated.learner.arrays import Array
 from belated.learner.blas import one_thread
 from belated.learner.choice.candidates import listed_queries, with_context
@@ -31,7 +32,7 @@ from belated.learner.choice.decide import prior
 from belated.learner.choice.maximize import Search, maximize
 from belated.learner.choice.problem import Problem
 from belated.learner.confidence import Constant
-from belated.learner.gp.fit import FEWEST, Fit, Weak, fit, groups_of
+from belated.learner.gp.fit import FEWEST, Fit, fit, groups_of
 from belated.learner.gp.posterior import Path, Posterior
 from belated.learner.gp.scale import Bounds, Scale
 from belated.learner.policies import EXACT
@@ -139,13 +140,13 @@ class Nature:
         g = self.g(rows)
         if self.v is None:
             return g
-        sign, v = self.settings.outcome.sign, self.v(rows)
+        sign, v = self.settings.objective.sign, self.v(rows)
         return sign * np.maximum(np.minimum(sign * v, sign * g), sign * self.floor)
 
     def share(self, params: Params, context: Params | None = None) -> float:
         """ρ(x), the share that ever comes at a query."""
         gain = self.outcome(params, context) - self.floor
-        if self.v is None or self.settings.outcome.sign * gain <= 0:
+        if self.v is None or self.settings.objective.sign * gain <= 0:
             return self.seen.share(params, context)
         return (self.value(params, context) - self.floor) / gain
 
@@ -163,7 +164,7 @@ class Nature:
 
     def extremes(self, problem: Problem, anchors: Array, context: Params | None, rng: Generator) -> tuple[float, float]:
         """The best and the worst sign · v over all queries, in one context."""
-        sign, floor, z = self.settings.outcome.sign, self.settings.outcome.floor, self.z(context)
+        sign, floor, z = self.settings.objective.sign, self.settings.objective.floor, self.z(context)
         Q = problem.Q
         if Q is None:
             everywhere = Search(problem.compact, np.full(problem.compact.D, np.nan), anchors)
@@ -274,7 +275,9 @@ class Source:
 
 def source(study: Study, scale: Literal["rounds", "clock"]) -> Source:
     """The study as a source of worlds; refused while it has heard too little to be one."""
-    settings, trials, report = study.settings, study.trials(), study._delays(scale)
+    settings, trials = study.settings, study.trials()
+    with warnings.catch_warnings(action="ignore", category=SilenceWarning):  # a report that nobody reads
+        report = study.delays(scale)
     told = [trial for trial in trials if trial.outcome is not None]
     if not told:
         raise NothingHeard("nothing has been heard yet: there is no belief to make a world of; tell an outcome first")
@@ -283,8 +286,8 @@ def source(study: Study, scale: Literal["rounds", "clock"]) -> Source:
             "no delay has been seen yet: every outcome was added together with its trial; tell one that was asked first"
         )
     algorithm = settings.algorithm
-    if not isinstance(algorithm.beta, Constant):  # its lambda is the theory's, not the noise's
-        algorithm = replace(algorithm, beta=Constant(1.0))
+    if not isinstance(algorithm.width.beta, Constant):  # its lambda is the theory's, not the noise's
+        algorithm = replace(algorithm, width=replace(algorithm.width, beta=Constant(1.0)))
     problem, seen = replace(settings, algorithm=algorithm).problem, Seen(report)
     failed = [trial for trial in trials if trial.failure == "infeasible"]
     silent = [trial for trial in trials if trial.outcome is None and trial.failure is None]
@@ -331,7 +334,7 @@ def _ages(trials: list[Trial], asked: int, now: float, scale: Literal["rounds", 
 def _fitted(problem: Problem, X: Array, y: Array, noises: Sequence[float | None]) -> Model:
     """The model of the study's algorithm, fitted anew to the first rows, those of `noises`, and conditioned on all."""
     algorithm, n = problem.algorithm, len(noises)
-    scale = replace(algorithm.scaling(problem.bounds, y[:n]), least=-math.inf)
+    scale = replace(algorithm.model.scaling(problem.bounds, y[:n]), least=-math.inf)
     sigma = np.full(len(y), math.nan)
     sigma[:n] = [math.nan if noise is None else noise for noise in noises]
     y, lams, gp = scale.exact(y), np.square(sigma / scale.width), prior(problem, n + 1)
@@ -339,10 +342,10 @@ def _fitted(problem: Problem, X: Array, y: Array, noises: Sequence[float | None]
         shape = Fit(
             problem.kernel,
             groups_of([width for part in problem.widths for width in part]),
-            given_kernel=algorithm.kernel is not None,
+            given_kernel=algorithm.model.kernel is not None,
             lam=problem.lam(n + 1),
-            free_mean=algorithm.free_mean,
-            weak=algorithm.weak or Weak(),
+            mean=algorithm.model.mean,
+            prior=algorithm.fitting.prior,
         )
         gp = fit(shape, gp, X[:n], y[:n], lams[:n])
     return Model(gp.condition(X, y, np.where(np.isnan(lams), gp.lam, lams), listed_queries(problem)), scale)

@@ -14,25 +14,25 @@ as good as ν(longest wait), if all had come by then.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from belated.delays.report import DelayReport, report
-from belated.errors import InvalidInput
+from belated.delays.report import DelayReport, TimeScale, report_delays
+from belated.errors import InvalidInput, NotPositiveDefinite
 from belated.learner.arrays import Array
 from belated.learner.belief import Belief
 from belated.learner.blas import one_thread
-from belated.learner.choice.decide import NUMERICS, gp_at, on_scale, scale_of, width
+from belated.learner.choice.decide import gp_at, on_scale, scale_of, try_hyperparameters, width
 from belated.learner.choice.problem import Cache, Fitted
 from belated.learner.delays.survival import ENOUGH, Arrivals, Band, spread
 from belated.patience import SECONDS, Patience
+from belated.record.choices import Knowledge, look_at
 from belated.record.events import Adjusted
-from belated.record.state import Fold, Known
-from belated.record.trials import State
+from belated.record.state import State
 from belated.settings import Settings
 from belated.wording import align_columns
 
@@ -42,7 +42,6 @@ NEWEST = 1000  # queries whose σ is computed
 ALIKE = 1.05  # a cost that is at most so much higher is as good
 GROWTH = 1.5  # of the heard, before patience is thought about again
 CHANGE = 0.2  # of m, below which it is left alone
-Scale = Literal["rounds", "clock"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +77,7 @@ class Advice:
     recommended: float | None  # m; None: too early to say
     reason: str
     meaning: str  # what patience means to this study
-    scale: Scale
+    scale: TimeScale
     current: Patience
     heard: int
     warning: str = ""  # what is wrong with the study's silence, as `study.delays()` has it
@@ -153,27 +152,27 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Outlook:
+class AdviceBasis:
     """All that advice depends on, as of one moment: later events do not change it."""
 
     at: float
     delays: DelayReport
-    known: Known
+    known: Knowledge
     settings: Settings
     age: Array  # of all queries
     rate: float | None  # asks per round, or per second since the first
 
     @classmethod
-    def of(cls, fold: Fold, now: float, by: Scale | None = None) -> Outlook:
-        seen, rows = report(fold, now, by), fold.state.rows
+    def of(cls, state: State, now: float, by: TimeScale | None = None) -> AdviceBasis:
+        seen, rows, known = report_delays(state, now, by), state.rows, look_at(state, now)
         n = len(rows)
         if seen.scale == "rounds":
-            return cls(now, seen, fold.known(now), fold.settings, n - np.arange(n, dtype=float), 1.0)
+            return cls(now, seen, known, state.settings, n - np.arange(n, dtype=float), 1.0)
         at = np.array([row.asked.asked_at for row in rows], dtype=float)
-        timed = [row.asked.asked_at for row in rows if not row.asked.told_at_once]
+        timed = [row.asked.asked_at for row in rows if row.has_delay]
         elapsed = max(now, *timed) - min(timed) if len(timed) else 0.0
         age = np.max(at, initial=-math.inf) - at
-        return cls(now, seen, fold.known(now), fold.settings, age, len(timed) / elapsed if elapsed > 0 else None)
+        return cls(now, seen, known, state.settings, age, len(timed) / elapsed if elapsed > 0 else None)
 
     @property
     def by_clock(self) -> bool:
@@ -184,7 +183,7 @@ class Outlook:
         waits = self.delays.clock if self.by_clock else self.delays.rounds
         return waits.arrivals
 
-    def advice(self) -> Advice:
+    def advise(self) -> Advice:
         """What each m would cost, and the best. An ask follows it, and has no time for the tests of a warning."""
         own, longest, times = self.settings.patience, self.arrivals.longest, self.arrivals.survival.times
         now = own.m if own.by_clock == self.by_clock and math.isfinite(own.m) else None
@@ -242,16 +241,14 @@ class Outlook:
     def spread(self) -> Spread:
         """σ at every query, given all of them; the newest hyperparameters that serve, else the bound σ ≤ 1."""
         here = ~self.known.history.gone
-        with one_thread():
-            for fitted in [*reversed(self.known.fits), None]:
-                try:
-                    beta, sigma = self._newest(fitted)
-                except NUMERICS:
-                    continue
-                if math.isfinite(beta) and np.all(np.isfinite(sigma)):
-                    older = np.full(int(np.sum(here)) - len(sigma), float(np.mean(sigma)) if len(sigma) else 1.0)
-                    return Spread(beta, self.age[here], np.concatenate([older, sigma]))
-        return Spread(1.0, self.age[here], np.ones(int(np.sum(here))))
+        count = int(np.sum(here))
+        try:
+            with one_thread():
+                beta, sigma = try_hyperparameters(self.known.fits, self._newest)
+        except NotPositiveDefinite:
+            return Spread(1.0, self.age[here], np.ones(count))
+        older = np.full(count - len(sigma), float(np.mean(sigma)) if len(sigma) else 1.0)
+        return Spread(beta, self.age[here], np.concatenate([older, sigma]))
 
     def _newest(self, fitted: Fitted | None) -> tuple[float, Array]:
         """β_t, and σ at the newest queries given each other."""
@@ -262,7 +259,10 @@ class Outlook:
         posterior = gp.condition(h.X[rows], np.full(len(rows), gp.mean), lams)
         none = np.zeros(len(rows), dtype=bool)
         beta = width(problem, Belief(posterior, none, none), problem.algorithm.moves[0], t, Cache())
-        return beta, posterior.std(posterior.X) / np.sqrt(gp.kernel.diag(posterior.X))
+        sigma = posterior.std(posterior.X) / np.sqrt(gp.kernel.diag(posterior.X))
+        if not (math.isfinite(beta) and np.all(np.isfinite(sigma))):
+            raise FloatingPointError
+        return beta, sigma
 
     # In words ---------------------------------------------------------------------------------------------------------
 
@@ -316,29 +316,36 @@ def meaning(settings: Settings) -> str:
         if settings.late == "use"
         else "an outcome that comes later is recorded, and not used"
     )
-    match silence.spec().get("silence"):
-        case "floor":
-            return f"After m, silence counts as an outcome, the floor; {after}."
-        case "fading":
-            return f"After m, silence counts as the floor, and the less the likelier its outcome is to come; {after}."
-        case "ignored":
-            return f"Silence is nothing to the model, before m and after; {after}."
+    if silence.fills == "nothing":
+        return f"Silence is nothing to the model, before m and after; {after}."
     if silence.forgets:
         return f"After m, a query that was not heard counts as never asked; {after}."
+    if silence.fills == "floor":
+        return f"After m, silence counts as an outcome, the floor; {after}."
+    if silence.fills == "between":
+        return f"After m, silence counts as the floor, and the less the likelier its outcome is to come; {after}."
     return f"After m, silence counts as what {silence!r} makes of it; {after}."
 
 
 # patience="auto" ------------------------------------------------------------------------------------------------------
 
 
-def due(state: State) -> bool:
+def prepare_adjustment(state: State, now: float) -> Callable[[], list[Adjusted]]:
+    """The change of patience that is due at the next ask, if any, still to be computed."""
+    if not is_due(state):
+        return list
+    basis = AdviceBasis.of(state, now)
+    return lambda: adjust(basis.advise(), now)
+
+
+def is_due(state: State) -> bool:
     """Whether patience is to be thought about at the next ask: ten were heard, and then whenever half as many again.
 
     Of what choices knew, so that every worker and every restart thinks about it at the same asks."""
-    if not state.patience.auto:
+    if not state.settings.patience.auto:
         return False
     last = next((row.asked.number for row in reversed(state.rows) if not row.asked.by_hand), 0)
-    return _stage(state.heard_by(state.next_number)) > _stage(state.heard_by(last))
+    return _stage(state.table.count_known(state.next_number)) > _stage(state.table.count_known(last))
 
 
 def _stage(heard: int) -> int:
@@ -348,11 +355,11 @@ def _stage(heard: int) -> int:
     return stage
 
 
-def adjusted(advice: Advice, at: float) -> Adjusted | None:
-    """The change that follows from an advice; None where m is near the one in force, or nothing is advised."""
+def adjust(advice: Advice, at: float) -> list[Adjusted]:
+    """The change that follows from an advice; none where m is near the one in force, or nothing is advised."""
     m, now = advice.recommended, advice.current
     if not now.auto or now.by_clock != (advice.scale == "clock"):
         raise InvalidInput(f"patience is not for the study to choose (got {now})")
     if m is None or (math.isfinite(now.m) and abs(m - now.m) <= CHANGE * now.m):
-        return None
-    return Adjusted(m=m, by_clock=now.by_clock, reason=advice.reason, at=at)
+        return []
+    return [Adjusted(m=m, by_clock=now.by_clock, reason=advice.reason, at=at)]

@@ -23,7 +23,7 @@ from belated.learner.choice.candidates import with_context
 from belated.learner.delays.dependence import Trend, Verdict, by_outcome, by_query
 from belated.learner.delays.survival import ENOUGH, Arrivals, Band, Nearby
 from belated.patience import duration
-from belated.record.state import Fold
+from belated.record.state import State
 from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.space.parameters import Choice
@@ -33,7 +33,7 @@ from belated.wording import join_words
 LEVEL = 0.05  # of all that is tested together (Holm)
 SHARES = (0.25, 0.5, 0.75, 0.9, 0.95)  # whose quantiles are shown
 STREAM = 3  # of a study's random numbers, keyed (seed, trials, stream): what the tests draw
-Scale = Literal["rounds", "clock"]
+TimeScale = Literal["rounds", "clock"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class DelayReport:
     """
 
     settings: Settings
-    scale: Scale
+    scale: TimeScale
     rounds: Waits
     clock: Waits
     X: Array  # context and query of every row
@@ -160,7 +160,7 @@ class DelayReport:
         if (within is None) == (rounds is None):
             raise InvalidInput('give a time, such as "1h", or rounds=10')
         if rounds is not None:
-            scale: Scale = "rounds"
+            scale: TimeScale = "rounds"
             further = number(rounds, "rounds")
         else:
             if not isinstance(within, str | timedelta):
@@ -205,8 +205,9 @@ class DelayReport:
     @property
     def warning(self) -> str:
         """What is wrong with silence="floor" when delays depend on the query; empty otherwise."""
-        floor = self.settings.silence.spec().get("silence") == "floor"
-        if not floor or not any(finding.found and finding.on == "query" for finding in self.depends):
+        silence = self.settings.silence
+        punishes = silence.fills == "floor" and not silence.forgets
+        if not punishes or not any(finding.found and finding.on == "query" for finding in self.depends):
             return ""
         return (
             'With silence="floor" slow queries count as bad ones. If silence here does not mean a bad outcome, '
@@ -245,7 +246,7 @@ class DelayReport:
     def _waits(self) -> Waits:
         return self._on(self.scale)
 
-    def _on(self, scale: Scale) -> Waits:
+    def _on(self, scale: TimeScale) -> Waits:
         return self.clock if scale == "clock" else self.rounds
 
     def _m(self, m: float | str | timedelta | None) -> float:
@@ -293,7 +294,7 @@ class DelayReport:
 
     def _by_outcome(self, beside: Sequence[Array]) -> Verdict | None:
         waits, came = self._waits, self._waits.came
-        y = self.settings.outcome.sign * self.y[came]
+        y = self.settings.objective.sign * self.y[came]
         return by_outcome(y, waits.waited[came], waits.limit[came], self._rng(1), beside)
 
     @cached_property
@@ -320,10 +321,10 @@ class DelayReport:
         return columns
 
     @cached_property
-    def _models(self) -> dict[Scale, Nearby]:
+    def _models(self) -> dict[TimeScale, Nearby]:
         return {}
 
-    def _nearby(self, scale: Scale) -> Nearby | None:
+    def _nearby(self, scale: TimeScale) -> Nearby | None:
         """The model of delays by query and context; None where they were not found to matter."""
         if not self._matter:
             return None
@@ -454,15 +455,14 @@ def _while(passed: Sequence[bool]) -> Iterator[bool]:
         yield yes
 
 
-def report(fold: Fold, now: float, by: Scale | None = None) -> DelayReport:
+def report_delays(state: State, now: float, by: TimeScale | None = None) -> DelayReport:
     """What is known at the clock reading `now`; later events do not change it."""
     if by not in (None, "rounds", "clock"):
         raise InvalidInput(f'by must be "rounds" or "clock" (got {shown(by)})')
-    state, settings = fold.state, fold.settings
-    history = state.history(now)
+    settings, history = state.settings, state.history(now)
     n = len(state.rows)
     knew = np.maximum.accumulate(np.array([row.asked.knew for row in state.rows], dtype=np.intp))
-    keep = [i for i, row in enumerate(state.rows) if not row.asked.told_at_once]
+    keep = [i for i, row in enumerate(state.rows) if row.has_delay]
     rounds, clock, age, seconds = (np.zeros(len(keep)) for _ in range(4))
     came, out = np.zeros(len(keep), dtype=bool), np.zeros(len(keep), dtype=bool)
     for k, i in enumerate(keep):

@@ -1,7 +1,8 @@
 """Names to values: the six algorithms of the paper, exactly, and the product's default.
 
-The paper's six are the table {floor, unknown, ignored} × {UCB, Thompson}; only the floor pair widens β_t to ν_t.
-An algorithm says what it implies (silence, late, repeats, whether there is a patience); the rest is the study's to say.
+The paper's six are the table {floor, unknown, ignored} × {UCB, Thompson}; only the floor pair widens β_t to ν_t. An
+algorithm is composed of small values: its moves, the settings it implies, how wide its interval is, its model, how that
+is fitted, and how a study begins.
 """
 
 from __future__ import annotations
@@ -13,36 +14,14 @@ from typing import Any, Literal
 
 from belated.errors import InvalidInput
 from belated.learner.confidence import Constant, Theory
-from belated.learner.gp.fit import Weak
+from belated.learner.fitting import Fitting, HeardAndSettled, Schedule
+from belated.learner.gp.fit import FEWEST, HyperPrior
 from belated.learner.gp.kernels import SE, Kernel, Matern52, kernel_of
 from belated.learner.gp.scale import FloorToOne, Robust, Scaling
 from belated.learner.policies import UCB, LogEI, Overtaking, Policy, ThompsonSampling
 from belated.learner.silence import Floor, Ignored, Silence, Unknown
+from belated.learner.width import ONE, Beta, BetaWidth, CensoredWidth, Width
 from belated.validation import checked, is_positive, shown
-
-Beta = Constant | Theory
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """When hyperparameters are fitted again: every `every` rounds, later whenever the rounds grew by `growth`.
-
-    `eager` also fits as soon as there is enough to fit and whenever the heard have doubled since."""
-
-    every: int | None
-    growth: float = 0.0
-    eager: bool = False
-
-    def due(self, t: int, heard: int, last: int | None, last_heard: int, previous: int) -> bool:
-        """Whether to fit before choosing query t; `last` is the query for which it was done last, `previous` the last
-        one that we chose (0: none): rounds by hand in between do not make us miss a fit."""
-        if self.every is None:
-            return False
-        if not self.eager:
-            return (t - 1) // self.every > (previous - 1) // self.every
-        if last is None or heard >= 2 * last_heard:
-            return True
-        return t - last >= max(self.every, math.ceil(self.growth * last) if last >= 10 * self.every else 0)
 
 
 @dataclass(frozen=True)
@@ -54,8 +33,46 @@ class Move:
     beta: Beta | None = None  # of its own; None: the algorithm's
 
 
-# The paper's: β_t = 1, SE kernel, hyperparameters every ten rounds (App. C), minimum at 0 and bound at 1 (Section 3).
-ONE, SQUARED_EXPONENTIAL, EVERY_TEN, FLOOR_TO_ONE = Constant(1.0), SE(0.2), Schedule(10), FloorToOne()
+# The paper's: SE kernel (App. C), minimum at 0 and bound at 1 (Section 3).
+SQUARED_EXPONENTIAL, FLOOR_TO_ONE = SE(0.2), FloorToOne()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Implied:
+    """The settings of a study that an algorithm settles; None: the study says."""
+
+    silence: Silence | None = None
+    late: Literal["use", "ignore"] | None = None
+    repeats: Literal["always", "heard", "never"] | None = None
+    patience: Literal["needed", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """The GP, and the scale of outcomes that it lives on. What is given by hand is never fitted."""
+
+    scaling: Scaling = FLOOR_TO_ONE
+    shape: Kernel = SQUARED_EXPONENTIAL  # of the kernel that is fitted
+    mean: Literal["zero", "constant"] = "zero"
+    noise: Literal["one", "by outcome"] = "one"  # one λ for all outcomes, or an outcome may bring its own
+    kernel: Kernel | None = None  # given by hand
+    lam: float | None = None  # given by hand
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """How a study begins: space-filling queries, then uncertainty sampling, then the moves."""
+
+    space_filling: int | None = None  # when the study does not say; None: by dimension
+    uncertainty: int = 0  # queries by uncertainty sampling after those
+    until_heard: int = 0  # space-filling goes on until so many are heard (unless every query counts)
+
+    def initial(self, coordinates: int) -> int:
+        """How many space-filling queries to begin with when the user leaves it to us."""
+        return min(20, 2 * coordinates + 2) if self.space_filling is None else self.space_filling
+
+
+BETA, AS_IN_THE_PAPER, EVERY_TEN_ROUNDS = BetaWidth(), Model(), Fitting()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,31 +81,13 @@ class Algorithm:
 
     name: str
     moves: tuple[Move, ...]
-    every_query: tuple[Move, ...] = ()  # the moves where every query counts; none: the same ones
-    silence: Silence | None = None  # implied; None: the study says
-    late: Literal["use", "ignore"] | None = None  # implied
-    repeats: Literal["always", "heard", "never"] | None = None  # implied
-    patience: bool | None = None  # True: needs one; False: knows none
-    own_noise: bool = True  # whether an outcome may bring its own noise
-    widened: bool = False  # ν_t = B_y Σ σ(x_s) + β_t instead of β_t
-    beta: Beta = ONE
-    kernel: Kernel | None = None  # given by hand
-    lam: float | None = None  # given by hand
-    shape: Kernel = SQUARED_EXPONENTIAL  # of the kernel that is fitted
-    schedule: Schedule = EVERY_TEN
-    scaling: Scaling = FLOOR_TO_ONE
-    free_mean: bool = False
-    blind: bool = True  # whether to choose while too little is heard to fit; else space-filling queries go on
-    soft: bool = False  # fills of the pending bring noise of their own, and settled silence counts for fitting
-    weak: Weak | None = None
-    start: int = 0  # uncertainty-sampling queries first
-    first: int | None = None  # space-filling queries before that, when the study does not say; None: by dimension
-
-    def initial(self, coordinates: int) -> int:
-        """How many space-filling queries to begin with when the user leaves it to us."""
-        if self.first is not None:
-            return self.first
-        return min(20, 2 * coordinates + 2)
+    cumulative_moves: tuple[Move, ...] = ()  # where every query counts; none: the same ones
+    implied: Implied = Implied()
+    width: Width = BETA
+    model: Model = AS_IN_THE_PAPER
+    fitting: Fitting = EVERY_TEN_ROUNDS
+    opening: Opening = Opening()
+    fill_noise: float = 0.0  # std of a fill of the pending, as a share of its distance from the belief
 
     def move(self, turn: int, cumulative: bool = False) -> Move:
         """How to choose, the turn-th time (from 0) in this context; `cumulative`: every query counts."""
@@ -97,62 +96,69 @@ class Algorithm:
 
     def turns(self, cumulative: bool) -> tuple[Move, ...]:
         """The moves that take turns."""
-        return self.every_query if cumulative and self.every_query else self.moves
+        return self.cumulative_moves if cumulative and self.cumulative_moves else self.moves
 
     def spec(self) -> dict[str, object]:
         """Its name and whatever was fixed by hand, as plain values."""
-        beta = self.beta
+        beta, kernel = self.width.beta, self.model.kernel
         return {
             "algorithm": self.name,
-            "kernel": None if self.kernel is None else self.kernel.spec(),
-            "lam": self.lam,
+            "kernel": None if kernel is None else kernel.spec(),
+            "lam": self.model.lam,
             "beta": beta.value
             if isinstance(beta, Constant)
             else {"B_f": beta.B_f, "R": beta.R, "delta": beta.delta, "horizon": beta.horizon, "gain": beta.gain},
-            "refit_every": self.schedule.every,
-            "start": self.start,
+            "refit_every": self.fitting.schedule.every,
+            "start": self.opening.uncertainty,
         }
 
 
-def _paper(name: str, silence: Silence, policy: Policy) -> Algorithm:
-    sdf = isinstance(silence, Floor)
+def _baseline(name: str, silence: Silence, policy: Policy) -> Algorithm:
+    """One of the paper's four baselines: they know no patience, and trust σ by β_t."""
     return Algorithm(
         name=name,
         moves=(Move(policy),),
-        silence=silence,
-        late="ignore" if sdf else "use",
-        repeats="always",
-        patience=sdf,
-        own_noise=False,
-        widened=sdf,
-        first=5,
+        implied=Implied(silence=silence, late="use", repeats="always", patience="none"),
+        opening=Opening(space_filling=5),
+    )
+
+
+def _sdf(name: str, policy: Policy) -> Algorithm:
+    """One of the paper's two: censored feedback, and β_t widened to ν_t."""
+    return Algorithm(
+        name=name,
+        moves=(Move(policy),),
+        implied=Implied(silence=Floor(), late="ignore", repeats="always", patience="needed"),
+        width=CensoredWidth(),
+        opening=Opening(space_filling=5),
     )
 
 
 PAPER = {
-    name: _paper(name, silence, policy)
-    for name, silence, policy in (
-        ("GP-UCB-SDF", Floor(), UCB()),
-        ("GP-TS-SDF", Floor(), ThompsonSampling()),
-        ("GP-UCB", Ignored(), UCB()),
-        ("asy-TS", Ignored(), ThompsonSampling()),
-        ("GP-BUCB", Unknown(), UCB()),
-        ("GP-BTS", Unknown(), ThompsonSampling()),
+    algorithm.name: algorithm
+    for algorithm in (
+        _sdf("GP-UCB-SDF", UCB()),
+        _sdf("GP-TS-SDF", ThompsonSampling()),
+        _baseline("GP-UCB", Ignored(), UCB()),
+        _baseline("asy-TS", Ignored(), ThompsonSampling()),
+        _baseline("GP-BUCB", Unknown(), UCB()),
+        _baseline("GP-BTS", Unknown(), ThompsonSampling()),
     )
 }
 
 DEFAULT = Algorithm(
     name="default",
     moves=(Move(Overtaking()), Move(UCB(), share=0.5), Move(Overtaking()), Move(ThompsonSampling(), beta=ONE)),
-    every_query=(Move(LogEI()), Move(UCB(), share=0.5, beta=ONE)),
-    beta=Constant(2.0),
-    shape=Matern52(0.3),
-    schedule=Schedule(5, growth=0.1, eager=True),
-    scaling=Robust(),
-    free_mean=True,
-    blind=False,
-    soft=True,
-    weak=Weak(lengthscale=(math.log(0.5), 1.5), variance=(0.0, 1.0), lam=(math.log(1e-3), 2.0)),
+    cumulative_moves=(Move(LogEI()), Move(UCB(), share=0.5, beta=ONE)),
+    width=BetaWidth(Constant(2.0)),
+    model=Model(scaling=Robust(), shape=Matern52(0.3), mean="constant", noise="by outcome"),
+    fitting=Fitting(
+        schedule=Schedule(5, growth=0.1, eager=True),
+        data=HeardAndSettled(),
+        prior=HyperPrior(lengthscale=(math.log(0.5), 1.5), variance=(0.0, 1.0), lam=(math.log(1e-3), 2.0)),
+    ),
+    opening=Opening(until_heard=FEWEST),
+    fill_noise=0.25,
 )
 
 
@@ -194,14 +200,13 @@ def paper(
     if isinstance(beta, Theory) and lam is not None:
         raise InvalidInput("lam is set by confidence.Theory to 1 + 2/T; leave it out")
     whole_by_hand = kernel is not None and (lam is not None or isinstance(beta, Theory))
+    space_filling = 0 if start or whole_by_hand or refit_every is None else known.opening.space_filling
     return replace(
         known,
-        kernel=kernel,
-        lam=None if lam is None else float(lam),
-        beta=beta,
-        schedule=Schedule(refit_every),
-        start=start,
-        first=0 if start or whole_by_hand or refit_every is None else known.first,
+        width=replace(known.width, beta=beta),
+        model=replace(known.model, kernel=kernel, lam=None if lam is None else float(lam)),
+        fitting=replace(known.fitting, schedule=Schedule(refit_every)),
+        opening=Opening(space_filling=space_filling, uncertainty=start),
     )
 
 

@@ -13,8 +13,6 @@ from belated.learner.gp.posterior import GP, Grown, Posterior
 from belated.learner.history import History, arrived
 from belated.learner.silence import Silence, believed
 
-SOFT = 0.25  # noise of a soft fill, as a share of its distance from the belief
-
 
 @dataclass(frozen=True, eq=False)
 class Belief:
@@ -56,12 +54,12 @@ def believe(
     Q: Array | None = None,
     memory: Memory | None = None,
     z: Array | None = None,
-    soft: bool = False,
+    fill_noise: float = 0.0,
 ) -> Belief:
     """The belief that a silence makes of a history. `memory` only saves time: without it the numbers are the same.
 
-    With `soft` a pending query that is filled far from the belief is taken as an outcome with noise of its own, a
-    quarter of that distance: where little is known it counts in full, beside what was heard it bends nothing."""
+    With `fill_noise` a pending query that is filled far from the belief is taken as an outcome with noise of its own,
+    that share of the distance: where little is known it counts in full, beside what was heard it bends nothing."""
     memory = memory or Memory()
     floor = gp.mean if h.floor is None else h.floor
     h = replace(h, y=np.where(h.infeasible, floor, h.y))
@@ -77,13 +75,13 @@ def believe(
     rows, y_tilde, shares, widths = silence.fill(h, floor, heard)
     if np.any(np.isnan(y_tilde)):
         raise InvalidInput(f"{silence!r} left an outcome unfilled")
-    if soft:  # the noise of a soft fill changes from ask to ask: those rows come last, so that the others stay factored
+    if fill_noise:  # which changes from ask to ask: those rows come last, so that the others stay factored
         last = np.lexsort((h.order[rows], h.pending[rows]))
         rows, y_tilde = rows[last], y_tilde[last]
         shares, widths = (None if parts is None else parts[last] for parts in (shares, widths))
     own = lams[rows] if shares is None else lams[rows] / shares
-    if soft and np.any(h.pending[rows]):
+    if fill_noise and np.any(h.pending[rows]):
         distance = np.nan_to_num(y_tilde - believed(h, heard)[rows])
-        own = np.where(h.pending[rows], np.maximum(own, np.square(SOFT * distance)), own)
+        own = np.where(h.pending[rows], np.maximum(own, np.square(fill_noise * distance)), own)
     posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q)
     return Belief(posterior, h.known[rows], h.recent[rows], np.empty(0) if z is None else z, widths)

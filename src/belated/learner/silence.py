@@ -45,6 +45,14 @@ class Silence(Protocol):
     """How the unheard count. `heard` gives the belief from the known rows alone."""
 
     @property
+    def name(self) -> str:
+        """The word for it in settings, tables and pictures."""
+
+    @property
+    def fills(self) -> str:
+        """What stands in for a pending outcome: "floor", "belief", "between" the two, "neighbours", or "nothing"."""
+
+    @property
     def forgets(self) -> bool:
         """Whether a query whose patience has run out is no information."""
 
@@ -66,6 +74,8 @@ def _rows(h: History, keep: Mask, unheard: Array | float) -> Filled:
 class Floor(Fieldless):
     """The paper's rule: an unheard y_s counts as the least value f can take, for good once patience has run out."""
 
+    name = "floor"
+    fills = "floor"
     forgets = False
     uses_floor = True
 
@@ -73,7 +83,7 @@ class Floor(Fieldless):
         return _rows(h, ~h.gone, floor)
 
     def spec(self) -> dict[str, object]:
-        return {"silence": "floor"}
+        return {"silence": self.name}
 
 
 class Unknown(Fieldless):
@@ -81,6 +91,8 @@ class Unknown(Fieldless):
 
     After patience it is no information."""
 
+    name = "unknown"
+    fills = "belief"
     forgets = True
     uses_floor = False
 
@@ -88,12 +100,14 @@ class Unknown(Fieldless):
         return _rows(h, h.known | h.pending, believed(h, heard))
 
     def spec(self) -> dict[str, object]:
-        return {"silence": "unknown"}
+        return {"silence": self.name}
 
 
 class Waiting(Fieldless):
     """The floor while pending, so that the search looks elsewhere; no information once patience has run out."""
 
+    name = "waiting"
+    fills = "floor"
     forgets = True
     uses_floor = True
 
@@ -101,12 +115,14 @@ class Waiting(Fieldless):
         return _rows(h, h.known | h.pending, floor)
 
     def spec(self) -> dict[str, object]:
-        return {"silence": "waiting"}
+        return {"silence": self.name}
 
 
 class Ignored(Fieldless):
     """GP-UCB, asy-TS: what is not heard is not there. Rows come in order of arrival, so telling appends."""
 
+    name = "ignored"
+    fills = "nothing"
     forgets = True
     uses_floor = False
 
@@ -115,7 +131,7 @@ class Ignored(Fieldless):
         return Filled(rows, h.y[rows])
 
     def spec(self) -> dict[str, object]:
-        return {"silence": "ignored"}
+        return {"silence": self.name}
 
 
 @dataclass(frozen=True)
@@ -123,6 +139,8 @@ class Nearest:
     """An unheard y_s counts as the average posterior mean at the k heard queries nearest to x_s (footnote of §3.1)."""
 
     k: int = 3
+    name = "nearest"
+    fills = "neighbours"
     forgets = True
     uses_floor = False
 
@@ -142,7 +160,7 @@ class Nearest:
         return _rows(h, h.known | h.pending, fill)
 
     def spec(self) -> dict[str, object]:
-        return {"silence": "nearest", "k": self.k}
+        return {"silence": self.name, "k": self.k}
 
 
 class Fading(Fieldless):
@@ -153,6 +171,8 @@ class Fading(Fieldless):
     `Unknown`, p = 0 is `Floor`. So does ν_t: of a recent query it counts σ with the share 1 - p, and with S(∞) of one
     that was heard."""
 
+    name = "fading"
+    fills = "between"
     forgets = False
     uses_floor = True
 
@@ -167,7 +187,7 @@ class Fading(Fieldless):
         return Filled(rows, y_tilde, share[rows], np.where(h.known, never, 1.0 - p)[rows])
 
     def spec(self) -> dict[str, object]:
-        return {"silence": "fading"}
+        return {"silence": self.name}
 
 
 def comes(h: History) -> tuple[Array, Array]:
@@ -192,6 +212,8 @@ class Halfway:
 
     base: Silence
     share: float = 0.5
+    name = "halfway"
+    fills = "between"
     uses_floor = True
 
     @property
@@ -209,7 +231,7 @@ class Halfway:
         return Filled(rows, fill[rows], _with_ones(shares, len(more)), _with_ones(widths, len(more)))
 
     def spec(self) -> dict[str, object]:
-        return {"silence": "halfway", "base": self.base.spec(), "share": self.share}
+        return {"silence": self.name, "base": self.base.spec(), "share": self.share}
 
 
 def _with_ones(shares: Array | None, more: int) -> Array | None:

@@ -128,7 +128,9 @@ def ends(axes: Axes, compared: Compared, high: float) -> None:
 
 
 def _name(row: Row) -> str:
-    return f"{row.algorithm}, {row.silence}" if row.candidate.settings.algorithm.silence is None else row.algorithm
+    return (
+        f"{row.algorithm}, {row.silence}" if row.candidate.settings.algorithm.implied.silence is None else row.algorithm
+    )
 
 
 def _patience(row: Row) -> str:

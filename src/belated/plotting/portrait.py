@@ -128,8 +128,8 @@ def portrait(study: Study, context: Params | None = None) -> Portrait:
 
 def slices_of(study: Study, trials: Sequence[Trial], here: Params, context: Params | None) -> list[Slice]:
     """The belief along every coordinate of the space, and then of the context."""
-    fold = study._fold
-    kernel = fold.fits[-1].gp.kernel if fold.fits else fold.problem.kernel
+    fits = study.hyperparameters()
+    kernel = fits[-1].gp.kernel if fits else study.settings.problem.kernel
     spaces = ((study.settings.space, False), (study.settings.context, True))
     return [
         along(study, trials, kernel, space, i, here, context, of_context)

@@ -133,11 +133,11 @@ def words(page: Page, portrait: Portrait) -> None:
     stand = f"{n} {'query' if n == 1 else 'queries'}{': ' if listed else ''}{listed}."
     told = [trial for trial in portrait.trials if trial.outcome is not None]
     if told:
-        best = max(told, key=lambda trial: (settings.outcome.sign * (trial.outcome or 0.0), -trial.number))
+        best = max(told, key=lambda trial: (settings.objective.sign * (trial.outcome or 0.0), -trial.number))
         stand += f"  Best outcome: {brief(best.outcome)}, trial {best.number}."
     patience = "no patience" if math.isinf(settings.patience.m) else f"patience {settings.patience}"
     setting = (
-        f"{settings.outcome.goal.capitalize()}; silence: {settings.silence.spec()['silence']}; {patience}; "
+        f"{settings.objective.goal.capitalize()}; silence: {settings.silence.spec()['silence']}; {patience}; "
         f"late outcomes are {'used' if settings.late == 'use' else 'not used'}; algorithm: {settings.algorithm.name}."
     )
     page.text(LEFT, 0.36, clipped(portrait.name, 60), fontsize=17, weight="bold")
@@ -189,7 +189,7 @@ def over_time(page: Page, portrait: Portrait, lanes: Sequence[tuple[str, Array]]
     asked, told, now = portrait.asked / unit, portrait.told / unit, portrait.now / unit
     y = np.array([math.nan if trial.outcome is None else trial.outcome for trial in portrait.trials])
     late = np.array([trial.status == "late" for trial in portrait.trials], dtype=bool)
-    there, outcome = np.isfinite(told), portrait.study.settings.outcome
+    there, outcome = np.isfinite(told), portrait.study.settings.objective
     write_headline(axes, "Outcomes", "when it was heard; tail: since it was asked")
     if np.any(there):
         order = np.argsort(told[there], kind="stable")
@@ -341,7 +341,7 @@ def caption(portrait: Portrait) -> str:
     def listed(params: Any) -> str:
         return ", ".join(f"{name} = {brief(value)}" for name, value in params.items())
 
-    goal = "greatest" if portrait.study.settings.outcome.goal == "maximize" else "least"
+    goal = "greatest" if portrait.study.settings.objective.goal == "maximize" else "least"
     where = "" if portrait.context is None else f" in the context {listed(portrait.context)}"
     how = (
         "every point of the list; the star is recommended"

@@ -11,14 +11,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from belated.errors import NotPositiveDefinite
 from belated.learner.arrays import Array
 from belated.learner.blas import one_thread
-from belated.learner.choice.decide import NUMERICS, belief_at
-from belated.learner.choice.problem import Cache
+from belated.learner.choice.decide import belief_at, try_hyperparameters
+from belated.learner.choice.problem import Cache, Fitted
 from belated.learner.gp.domain import Compact
+from belated.learner.gp.posterior import Posterior
 from belated.learner.history import History
 from belated.record.events import Asked, Event
-from belated.record.state import Fold
+from belated.record.state import State
 from belated.settings import Settings
 
 SAME = 1e-9  # on the model's scale: how far a belief may be from the same belief computed another way
@@ -26,19 +28,19 @@ EPSILON = float(np.finfo(np.float64).eps)
 SHOWN = 200  # trials at which beliefs are compared
 
 
-def disagreements(settings: Settings, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+def find_disagreements(settings: Settings, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """(invariant, sentence) for every one of I10, I11, I13 that does not hold."""
-    fold, cache, stops = Fold(settings), Cache(), {len(events) * k // 4 for k in (1, 2, 3)}
+    state, cache, stops = State(settings), Cache(), {len(events) * k // 4 for k in (1, 2, 3)}
     now = max((e.considered_at for e in events if isinstance(e, Asked)), default=0.0)
     with one_thread():
         for position, event in enumerate(events, start=1):
-            fold.apply(event)
+            state.apply(event)
             if position in stops:
-                _belief(fold, fold.state.history(now), cache)  # for what it leaves in the cache
-        h = fold.state.history(now)
+                _believe(state, state.history(now), cache)  # for what it leaves in the cache
+        h = state.history(now)
         turned = np.where(h.known, h.order.max(initial=0) - h.order, h.order)
-        fresh, grown = _belief(fold, h, Cache()), _belief(fold, h, cache)
-        shuffled = _belief(fold, replace(h, order=turned), Cache())
+        fresh, grown = _believe(state, h, Cache()), _believe(state, h, cache)
+        shuffled = _believe(state, replace(h, order=turned), Cache())
     if fresh is None:
         yield "I13", "mean and std must be finite, and var between 0 and the prior's"
         return
@@ -52,23 +54,25 @@ def disagreements(settings: Settings, events: Sequence[Event]) -> Iterator[tuple
             yield invariant, f"the belief {words} must be the one rebuilt (they are {gap:.1e} apart)"
 
 
-def _belief(fold: Fold, h: History, cache: Cache) -> tuple[Array, float] | None:
+def _believe(state: State, h: History, cache: Cache) -> tuple[Array, float] | None:
     """Mean and variance on the model's scale at some queries, and how far rounding may take them: machine epsilon times
     the condition number of K + λI. None if they are not a belief."""
-    problem, t = fold.problem, len(h.X) + 1
+    problem, t = state.problem, len(h.X) + 1
     rows = np.vstack([h.X[: SHOWN // 2], h.X[-SHOWN // 2 :]])
     if isinstance(problem.query, Compact):
         spread = problem.query.place(np.random.default_rng(0).random((32, len(problem.query.widths))))
         z = h.X[-1, : problem.split] if len(h.X) else np.full(problem.split, 0.5)
         rows = np.vstack([rows, np.hstack([np.broadcast_to(z, (32, problem.split)), spread])])
-    for fitted in [*reversed(fold.fits), None]:
-        try:
-            posterior = belief_at(problem, h, t, fitted, problem.silence, cache, np.empty(0))[0].posterior
-            mean, std = posterior.mean_and_std(rows)
-        except NUMERICS:
-            continue
-        sound = np.isfinite(mean) & (std >= 0) & (np.square(std) <= posterior.gp.kernel.diag(rows) * (1 + SAME))
-        least = float(np.min(posterior.lams, initial=1.0))  # 0 where an outcome's own noise is nothing beside the rest
-        condition = 1.0 + len(posterior.X) * posterior.gp.kernel.variance / least if least > 0 else math.inf
-        return (np.stack([mean, np.square(std)]), EPSILON * condition) if np.all(sound) else None
-    return None
+
+    def attempt(fitted: Fitted | None) -> tuple[Posterior, Array, Array]:
+        posterior = belief_at(problem, h, t, fitted, problem.silence, cache, np.empty(0))[0].posterior
+        return posterior, *posterior.mean_and_std(rows)
+
+    try:
+        posterior, mean, std = try_hyperparameters(state.fits, attempt)
+    except NotPositiveDefinite:
+        return None
+    sound = np.isfinite(mean) & (std >= 0) & (np.square(std) <= posterior.gp.kernel.diag(rows) * (1 + SAME))
+    least = float(np.min(posterior.lams, initial=1.0))  # 0 where an outcome's own noise is nothing beside the rest
+    condition = 1.0 + len(posterior.X) * posterior.gp.kernel.variance / least if least > 0 else math.inf
+    return (np.stack([mean, np.square(std)]), EPSILON * condition) if np.all(sound) else None

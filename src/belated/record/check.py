@@ -10,10 +10,9 @@ I7   another value is refused; only an amendment changes one       I14  the stor
 
 Patience that the study chooses itself (I9) changes at an ask only; an outcome is late by the one in force when told.
 
-`check` sees what a ledger can show. What clients were told (I1, I2, I8) only they know: `acknowledged` compares it. A
-duplicate leaves no trace, so for I6 every outcome is told once more, to a copy in memory: nothing may be written, and
-what is computed from the same events is the same. The outcomes in effect are computed here a second time, in a few
-lines that share nothing with the fold.
+`check` sees what a ledger can show. What clients were told (I1, I2, I8) only they know: `check_acknowledged` compares
+it. A duplicate leaves no trace, so for I6 the record is asked about every outcome as if it were told once more. The
+outcomes in effect are computed here a second time, on purpose, in a few lines that share nothing with the state.
 """
 
 from __future__ import annotations
@@ -28,21 +27,20 @@ from typing import Any
 import numpy as np
 
 from belated.errors import BelatedError, UnknownStudy
-from belated.record.beliefs import disagreements
+from belated.record.beliefs import find_disagreements
+from belated.record.choices import replay_choice
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Told
 from belated.record.ledger import store
-from belated.record.ledger.memory import MemoryLedger
-from belated.record.state import Fold
+from belated.record.state import State
 from belated.results import Trial
 from belated.settings import Settings
-from belated.study import Study
 from belated.validation import listed, shown
 
 MODELLED = 2000  # trials: above it the belief is not computed again, and again
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class CheckFinding:
     """A promise that a ledger breaks."""
 
     invariant: str
@@ -56,10 +54,10 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class CheckReport:
     """What a check found, and how much it looked at. Remarks break no promise."""
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[CheckFinding, ...] = ()
     remarks: tuple[str, ...] = ()
     studies: int = 0
     events: int = 0
@@ -81,59 +79,57 @@ class Report:
         return "\n".join([*map(str, self.findings), *self.remarks, f"{counts}; {'ok' if self.ok else 'NOT ok'}"])
 
 
-Say = Callable[[str, int | None, str], None]  # invariant, trial number, sentence
+Flag = Callable[[str, int | None, str], None]  # invariant, trial number, sentence
 
 
-def check(url: str, name: str | None = None, *, replays: int = 1) -> Report:
+def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport:
     """Check one study, or every study at a url; the newest `replays` choices of each are computed again."""
     place = store(url)
     names = place.names()
     if name is not None and name not in names:
         raise UnknownStudy(f"there is no study {shown(name)}; there are {listed(names) or 'none'}")
-    findings = [Finding(invariant="I14", study="(store)", number=None, sentence=fault) for fault in place.faults()]
+    findings = [CheckFinding(invariant="I14", study="(store)", number=None, sentence=fault) for fault in place.faults()]
     remarks: list[str] = []
     counts: Counter[str] = Counter(studies=len(names) if name is None else 1)
     for study in names if name is None else [name]:
 
-        def say(invariant: str, number: int | None, sentence: str, study: str = study) -> None:
-            findings.append(Finding(invariant=invariant, study=study, number=number, sentence=sentence))
+        def flag(invariant: str, number: int | None, sentence: str, study: str = study) -> None:
+            findings.append(CheckFinding(invariant=invariant, study=study, number=number, sentence=sentence))
 
         try:
             settings, ledger = Settings.of(place.spec(study) or {}), place.ledger(study)
             events = list(ledger.read())
             if any(True for _ in ledger.read(len(events))):
-                say("I3", None, f"positions must be 1 to {len(events)}, without a gap")
+                flag("I3", None, f"positions must be 1 to {len(events)}, without a gap")
         except (BelatedError, ValueError, TypeError, KeyError, AttributeError) as error:
-            say("I14", None, f"its events cannot be read ({error})")
+            flag("I14", None, f"its events cannot be read ({error})")
             continue
-        counts.update(_events(settings, events, say))
+        counts.update(_check_events(settings, events, flag))
         if any(finding.study == study for finding in findings):
             continue  # a belief about wrong events says nothing
-        opened = Study.open(url, study)
-        if len(trials := opened.trials()) <= MODELLED:
-            for invariant, sentence in disagreements(settings, events):
-                say(invariant, None, sentence)
+        state = State.after(settings, events)
+        if len(state.rows) <= MODELLED:
+            for invariant, sentence in find_disagreements(settings, events):
+                flag(invariant, None, sentence)
         else:
             remarks.append(f"{study}: more than {MODELLED} trials; the belief was not computed again")
-        for number, sentence in _told_again(settings, events):
-            say("I6", number, sentence)
-        flag = opened.settings.outcome.flag
-        flags = [(trial.number, flag(trial.outcome)) for trial in trials if trial.outcome is not None]
-        remarks += [f"{study}, trial {number}: {flagged}" for number, flagged in flags if flagged]
-        chosen = [e.number for e in events if isinstance(e, Asked) and not e.by_hand and "fell back" not in e.note]
-        for number in chosen[::-1][:replays]:
-            again = opened.replay(number)
+        told = [(row.asked.number, row.told.value) for row in state.rows if row.told is not None]
+        beyond = [(number, state.settings.objective.flag(value)) for number, value in told]
+        remarks += [f"{study}, trial {number}: {sentence}" for number, sentence in beyond if sentence]
+        chosen = [e for e in events if isinstance(e, Asked) and not e.by_hand and "fell back" not in e.note]
+        for asked in chosen[::-1][:replays]:
+            again = replay_choice(settings, events, asked)
             if not again.ok and again.alike:
-                say("I11", number, str(again))
+                flag("I11", asked.number, str(again))
             elif not again.ok:
                 remarks.append(f"{study}, {again}")
     place.close()
-    return Report(findings=tuple(findings), remarks=tuple(remarks), **counts)
+    return CheckReport(findings=tuple(findings), remarks=tuple(remarks), **counts)
 
 
-def _events(settings: Settings, events: Sequence[Event], say: Say) -> Counter[str]:
-    """I2-I5, I7, I9, I12: every event against those before it."""
-    fold, last, at_ask, ended = Fold(settings), 0, 0, math.inf
+def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Counter[str]:
+    """I2-I7, I9, I12: every event against those before it."""
+    state, last, at_ask, ended = State(settings), 0, 0, math.inf
     told: dict[int, tuple[float, float | None]] = {}  # the outcomes in effect
     patience, waited_for = settings.patience.m, dict[int, float]()  # the one in force, and when each was told
     failed: dict[int, Failed] = {}
@@ -141,70 +137,74 @@ def _events(settings: Settings, events: Sequence[Event], say: Say) -> Counter[st
     for position, event in enumerate(events, start=1):
         number = getattr(event, "number", None)
         if wrong := [f"{k} = {v!r}" for k, v in _readings(event) if not _finite(v)]:
-            say("I12" if "at" in wrong[0] else "I13", number, f"{', '.join(wrong)} must be a finite number")
+            flag("I12" if "at" in wrong[0] else "I13", number, f"{', '.join(wrong)} must be a finite number")
         if isinstance(event, Asked):
             if number != last + 1:
-                say("I3", number, f"trial {last + 1} must come next")
+                flag("I3", number, f"trial {last + 1} must come next")
                 return Counter(events=len(events))
             first = position - event.part  # of its batch
             least = 0 if event.by_hand else at_ask  # what is given by hand was not chosen: outcomes may come between
             if event.knew_trials != event.number - 1 or not least <= event.knew < first:
-                say("I4", number, f"its choice must know all {event.number - 1} earlier trials (it knew {event.knew})")
+                flag("I4", number, f"its choice must know all {event.number - 1} earlier trials (it knew {event.knew})")
             if ended <= event.knew:
-                say("I4", number, "it was asked after the study was closed")
+                flag("I4", number, "it was asked after the study was closed")
             try:
-                fold.row(event)
+                state.encode(event)
             except (BelatedError, TypeError, ValueError) as error:
-                say("I4", number, f"it is not complete ({error})")
+                flag("I4", number, f"it is not complete ({error})")
                 return Counter(events=len(events))
             if event.key is not None and (event.key, event.part) in keys:
-                say("I2", number, f"key {event.key!r} was used before")
+                flag("I2", number, f"key {event.key!r} was used before")
             keys.add((event.key or "", event.part))
             last, at_ask = event.number, position if event.part == event.parts - 1 else at_ask
             if fault := _torn(event, events[position : position + 1]):
-                say("I2", number, fault)
+                flag("I2", number, fault)
         elif number is not None and not (isinstance(number, int) and 1 <= number <= last):
-            say("I3", number, f"something happened to it before it was asked (position {position})")
+            flag("I3", number, f"something happened to it before it was asked (position {position})")
             return Counter(events=len(events))
         elif isinstance(event, Told) and number is not None:
             if number in told:
-                say("I5", number, f"it was told twice: {told[number][0]!r}, then {event.value!r}")
+                flag("I5", number, f"it was told twice: {told[number][0]!r}, then {event.value!r}")
             if event.key is not None and (event.key, 0) in keys:
-                say("I2", number, f"key {event.key!r} was used before")
+                flag("I2", number, f"key {event.key!r} was used before")
             keys.add((event.key or "", 0))
             if number not in failed or failed[number].kind == "lost":
                 told.setdefault(number, (event.value, event.noise))
                 waited_for.setdefault(number, patience)
         elif isinstance(event, Failed):
             if event.number in failed:
-                say("I5", number, "it failed twice")
+                flag("I5", number, "it failed twice")
             failed.setdefault(event.number, event)
         elif isinstance(event, Refused) and number not in told and number not in failed:
-            say("I7", number, f"{event.value!r} was refused though there was nothing that it contradicts")
+            flag("I7", number, f"{event.value!r} was refused though there was nothing that it contradicts")
         elif isinstance(event, Amended):
             if not event.reason.strip() or (number is not None and number not in told):
-                say("I7", number, "an amendment needs a reason, and an outcome to put right")
+                flag("I7", number, "an amendment needs a reason, and an outcome to put right")
             elif number is not None and event.value is not None:
                 told[number] = (event.value, event.noise)
         elif isinstance(event, Adjusted):
             if fault := _misplaced(event, settings, events[position : position + 1]):
-                say("I9", None, fault)
+                flag("I9", None, fault)
                 return Counter(events=len(events))
             patience = event.m
         elif isinstance(event, Ended):
             ended = min(ended, position)
-        fold.apply(event)
+        state.apply(event)
     now = max((v for event in events for k, v in _readings(event) if "at" in k), default=0.0)
     for number in range(1, last + 1):
-        trial, row = fold.state.trial(number, now), fold.state.rows[number - 1]
+        trial, row = state.trial(number, now), state.rows[number - 1]
         if (None if trial.outcome is None else (trial.outcome, trial.noise)) != told.get(number):
-            say("I5", number, f"its outcome must be {told.get(number)!r} (the fold says {trial.outcome!r})")
-        if number in waited_for and (trial.status == "late") != (fold.state.delay_of(row) > waited_for[number]):
-            say("I9", number, f"its status is {trial.status} after a delay of {trial.delay!r}")
-        if trial.delay is not None and not trial.delay >= 0:
-            say("I12", number, f"its delay must be at least 0 (got {trial.delay!r})")
-    if np.any(fold.state.ages(-1e18) < 0):
-        say("I12", None, "an age must be at least 0, whatever the clock says")
+            flag("I5", number, f"its outcome must be {told.get(number)!r} (the state says {trial.outcome!r})")
+        if number in told and row.judge_outcome(*told[number]) != "duplicate":
+            flag("I6", number, f"its outcome {told[number][0]!r} told again must be a duplicate")
+        if number in waited_for and (trial.status == "late") != (state.table.delay(row) > waited_for[number]):
+            flag("I9", number, f"its status is {trial.status} after a delay of {trial.delay!r}")
+        if trial.delay is not None and (not trial.delay >= 0 or row.asked.told_at_once):
+            flag(
+                "I12", number, f"its delay must be at least 0, and none if it was not waited for (got {trial.delay!r})"
+            )
+    if np.any(state.table.ages(-1e18) < 0):
+        flag("I12", None, "an age must be at least 0, whatever the clock says")
     kinds = Counter(type(event) for event in events)
     return Counter(
         events=len(events),
@@ -214,24 +214,6 @@ def _events(settings: Settings, events: Sequence[Event], say: Say) -> Counter[st
         failed=sum(n not in told for n in failed),
         amended=kinds[Amended],
     )
-
-
-def _told_again(settings: Settings, events: Sequence[Event]) -> Iterator[tuple[int, str]]:
-    """I6: (trial, sentence) where the outcome in effect, told once more, is anything but a duplicate."""
-    now = max((v for event in events for k, v in _readings(event) if "at" in k), default=0.0)
-    ledger = MemoryLedger(list(events))
-    copy = Study(settings, ledger, None, lambda: now)
-    limits = copy.settings.outcome.limits
-    for trial in copy.trials():
-        if trial.outcome is None or (limits is not None and not limits[0] <= trial.outcome <= limits[1]):
-            continue  # what lies outside limits that were amended since is refused before it is compared
-        try:
-            said: str = copy.tell(trial.number, trial.outcome, noise=trial.noise).status
-        except BelatedError as error:
-            said = str(error)
-        if said != "duplicate" or len(ledger.events) != len(events):
-            yield trial.number, f"its outcome {trial.outcome!r} told again must be a duplicate (got {said})"
-            return
 
 
 def _misplaced(event: Adjusted, settings: Settings, after: Sequence[Event]) -> str:
@@ -268,14 +250,14 @@ def _finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def acknowledged(
+def check_acknowledged(
     url: str,
     name: str,
     asks: Iterable[tuple[str | None, Trial]],
     tells: Iterable[tuple[int, float, str]] = (),
     *,
     complete: bool = False,
-) -> Report:
+) -> CheckReport:
     """`check` one study, and compare it with what its clients were told.
 
     asks      (key, trial) as answered; a retry's answer may stand beside the first
@@ -285,8 +267,8 @@ def acknowledged(
     report = check(url, name)
     findings = list(report.findings)
 
-    def say(invariant: str, number: int | None, sentence: str) -> None:
-        findings.append(Finding(invariant=invariant, study=name, number=number, sentence=sentence))
+    def flag(invariant: str, number: int | None, sentence: str) -> None:
+        findings.append(CheckFinding(invariant=invariant, study=name, number=number, sentence=sentence))
 
     events = list(store(url).ledger(name).read())
     kept = {e.number: e for e in events if isinstance(e, Asked)}
@@ -294,14 +276,14 @@ def acknowledged(
     for key, trial in asks:
         event = kept.get(trial.number)
         if event is None or _bytes(trial) != _bytes(event) or (key is not None and event.key != key):
-            say("I1", trial.number, f"it was acknowledged with {dict(trial.params)!r} and is not in the ledger so")
+            flag("I1", trial.number, f"it was acknowledged with {dict(trial.params)!r} and is not in the ledger so")
         by_key.setdefault(f"key {key!r}" if key is not None else f"trial {trial.number}", set()).add(trial.number)
     for key_, numbers in by_key.items():
         if len(numbers) > 1 and len(numbers) != kept[min(numbers)].parts:
-            say("I2", None, f"{key_} got several trials: {sorted(numbers)}")
+            flag("I2", None, f"{key_} got several trials: {sorted(numbers)}")
     known = set().union(*by_key.values())
     if complete and (extra := sorted(set(kept) - known)):
-        say("I2", extra[0], f"trials {extra} are in the ledger and nobody was answered with them")
+        flag("I2", extra[0], f"trials {extra} are in the ledger and nobody was answered with them")
     answers = [(number, value, receipt) for number, value, receipt in tells]
     effective = {e.number: e.value for e in events if isinstance(e, Told)}
     effective |= {
@@ -312,16 +294,16 @@ def acknowledged(
         if receipt != "refused" and not any(
             isinstance(e, Told) and (e.number, e.value) == (number, value) for e in events
         ):
-            say("I8", number, f"{value!r} was acknowledged as {receipt} and is not in the ledger")
+            flag("I8", number, f"{value!r} was acknowledged as {receipt} and is not in the ledger")
     for number in first:
         if first[number] > 1:
-            say("I5", number, f"{first[number]} tells of it were acknowledged as the first")
+            flag("I5", number, f"{first[number]} tells of it were acknowledged as the first")
     refused = Counter((e.number, e.value) for e in events if isinstance(e, Refused))
     missing = Counter((number, value) for number, value, receipt in answers if receipt == "refused") - refused
     for number, value in missing:
-        say("I8", number, f"{value!r} was refused and is not in the record")
+        flag("I8", number, f"{value!r} was refused and is not in the record")
     if complete and (silent := sorted(set(effective) - {n for n, _, r in answers if r != "refused"})):
-        say("I8", silent[0], f"trials {silent} have outcomes that nobody got a receipt for")
+        flag("I8", silent[0], f"trials {silent} have outcomes that nobody got a receipt for")
     return replace(report, findings=tuple(findings))
 
 

@@ -1,84 +1,119 @@
-"""The fold of a study's events: its state, its hyperparameters, its floor and limits as amended, its patience as it is
-now, and the next choice.
+"""The state of a study after some events: its settings as they are now, its trials, its hyperparameters.
 
-A pure function of settings and events (and of the clock reading that a choice is given): the same events give the same
-fold anywhere, so a study, its restart and the replay of an old choice all go through here.
+A pure function of settings and events: the same events give the same state anywhere, so a study, its restart and the
+replay of an old choice all go through here. What an event means to a trial is in trials.py; what it means to the study
+(floor and limits amended, patience chosen, closed) is here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from belated.errors import InvalidInput
-from belated.learner.arrays import Array, Mask
-from belated.learner.choice.candidates import SAME
-from belated.learner.choice.decide import decide, shortfall, silence_of
-from belated.learner.choice.problem import Cache, Chosen, Fitted, Problem, Situation
+from belated.learner.arrays import Array
+from belated.learner.choice.problem import Fitted, Problem
 from belated.learner.gp.domain import Finite
 from belated.learner.history import History
+from belated.patience import Patience
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event
-from belated.record.trials import State
-from belated.results import Worst
+from belated.record.trials import TrialRecord, TrialTable
+from belated.results import Status, Trial
 from belated.settings import Settings
 from belated.validation import Params, shown
 
 
-class Known(NamedTuple):
-    """What a belief is made of, as of one moment: later events do not change it."""
-
-    problem: Problem
-    history: History
-    t: int  # the next number
-    fits: list[Fitted]
-
-
-class Fold:
+class State:
     """What is known after some events."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.problem: Problem = settings.problem
-        self.state = State(settings.patience, settings.late, self.problem.split + settings.space.domain.D)
+        self.settings = settings  # with floor and limits as amended, and patience as it is now
+        self.problem: Problem = settings.problem  # the settings as the learner takes them
+        self.table = TrialTable(self.problem.split + settings.space.domain.D, settings.patience.by_clock)
         self.fits: list[Fitted] = []
         self.closed = False
         self.versions: Mapping[str, str] | None = None  # of what computed the newest choice
         self.shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
 
-    def fork(self) -> Fold:
+    @classmethod
+    def after(cls, settings: Settings, events: Iterable[Event]) -> State:
+        """The state after these events."""
+        state = cls(settings)
+        for event in events:
+            state.apply(event)
+        return state
+
+    def fork(self) -> State:
         """A copy that may go on by itself."""
-        other = Fold.__new__(Fold)
+        other = State.__new__(State)
         other.__dict__.update(self.__dict__)
-        other.state, other.fits = self.state.fork(), list(self.fits)
+        other.table, other.fits = self.table.fork(), list(self.fits)
         return other
 
     def apply(self, event: Event) -> None:
         """The next event."""
-        self.state.apply(event, self.row(event) if isinstance(event, Asked) else None)
+        self.table.apply(event, self.settings.patience.m, self.encode(event) if isinstance(event, Asked) else None)
         if isinstance(event, Asked):
             if event.fitted is not None:
                 self.fits.append(Fitted.of(event.fitted))
             if event.versions is not None:
                 self.versions = event.versions
         elif isinstance(event, Amended) and event.number is None:
-            before = self.settings.outcome
-            outcome = replace(
-                before,
-                floor=before.floor if event.floor is None else event.floor,
-                limits=before.limits if event.limits is None else event.limits,
-            )
-            self.settings = replace(self.settings, outcome=outcome)
-            self.problem = replace(self.problem, bounds=outcome.bounds)
+            objective = self.settings.objective.amend(event.floor, event.limits)
+            self.settings = replace(self.settings, objective=objective)
+            self.problem = replace(self.problem, bounds=objective.bounds)
         elif isinstance(event, Adjusted):
-            self.settings = replace(self.settings, patience=self.state.patience)
+            self.settings = replace(self.settings, patience=replace(self.settings.patience, m=event.m))
         elif isinstance(event, Ended):
             self.closed = True
 
-    def context(self, context: Params | None) -> tuple[dict[str, Any] | None, Array]:
+    # Trials -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> list[TrialRecord]:
+        return self.table.rows
+
+    @property
+    def position(self) -> int:
+        """Of the last event."""
+        return self.table.position
+
+    @property
+    def next_number(self) -> int:
+        return self.table.next_number
+
+    def history(self, now: float) -> History:
+        """What the choice of the next query knows at the clock reading `now`; later events do not change it."""
+        return self.table.history(now, self.settings.patience.m, self.settings.late)
+
+    def status(self, number: int, now: float) -> Status:
+        return self.table.status(number, now, self.settings.patience.m)
+
+    def trial(self, number: int, now: float) -> Trial:
+        """A trial as of now; its note says so where its outcome lies beyond the floor or the ceiling."""
+        trial = self.table.trial(number, now, self.settings.patience.m)
+        flag = "" if trial.outcome is None else self.settings.objective.flag(trial.outcome)
+        return replace(trial, note="; ".join(filter(None, [trial.note, flag]))) if flag else trial
+
+    def patience_of(self, row: TrialRecord) -> Patience:
+        """By which its outcome is late or in time; while untold, the one in force."""
+        own = self.settings.patience
+        return own if row.told is None else Patience(self.table.m_when_told(row), own.by_clock)
+
+    # Dictionaries to arrays -------------------------------------------------------------------------------------------
+
+    def encode(self, asked: Asked) -> list[float]:
+        """Context and query as columns."""
+        query = self.settings.space.columns(asked.params)
+        if self.settings.context is None and asked.context is None:
+            return query
+        z: list[float] = self.encode_context(asked.context)[1].tolist()
+        return z + query
+
+    def encode_context(self, context: Params | None) -> tuple[dict[str, Any] | None, Array]:
         """A context as plain values and as columns, if it lies in its space."""
         space = self.settings.context
         if space is None:
@@ -90,79 +125,8 @@ class Fold:
         z = space.encode(context)
         return space.as_given(context), z
 
-    def fixed(self, params: Params) -> dict[str, Any]:
+    def check_fixed(self, params: Params) -> dict[str, Any]:
         """Coordinates fixed by hand as plain values, if they lie in the space."""
         space = self.settings.space
         _ = space.matching(params) if isinstance(space.domain, Finite) else space.fix(params)
         return space.as_given(params)
-
-    def row(self, asked: Asked) -> list[float]:
-        """Context and query as columns."""
-        query = self.settings.space.columns(asked.params)
-        if self.settings.context is None and asked.context is None:
-            return query
-        z: list[float] = self.context(asked.context)[1].tolist()
-        return z + query
-
-    def choose(self, now: float, context: Params | None, fixed: Params | None, cache: Cache) -> Chosen:
-        """The next query, at the clock reading `now`."""
-        return self.choosing(now, context, fixed)(cache)
-
-    def choosing(self, now: float, context: Params | None, fixed: Params | None) -> Callable[[Cache], Chosen]:
-        """The next query, at the clock reading `now`, still to be computed: later events are nothing to it."""
-        known = self.known(now)
-        situation = self.situation(known.history, self.context(context)[1], fixed)
-        rng = np.random.default_rng([self.settings.seed, known.t])
-        return partial(decide, known.problem, known.history, situation, known.fits, rng)
-
-    def known(self, now: float) -> Known:
-        """What is known now, and stays so."""
-        return Known(self.problem, self.state.history(now), self.state.next_number, list(self.fits))
-
-    def worst(self, now: float) -> Worst:
-        """The floor, or what stands in for it, and whether anything looks at it."""
-        h, problem = self.state.history(now), self.problem
-        fills = any(silence_of(problem, move).uses_floor for move in problem.algorithm.turns(problem.cumulative))
-        return Worst(
-            value=problem.bounds.stand_in(h.y[h.seen]),
-            stated=problem.bounds.floor is not None,
-            used=fills or problem.algorithm.scaling.uses_floor or bool(np.any(h.infeasible)),
-        )
-
-    def gap(self, asked: Asked, choice: Chosen) -> float:
-        """How much worse a recorded query is than this choice, as a share of the acquisition's range."""
-        history = self.state.history(asked.considered_at)
-        situation = self.situation(history, self.context(asked.context)[1], asked.fixed)
-        rng = np.random.default_rng([self.settings.seed, asked.number])
-        fits = self.fits if choice.fitted is None else [*self.fits, choice.fitted]
-        x = self.settings.space.encode(asked.params)
-        return shortfall(self.problem, history, situation, fits, rng, x, choice.x)
-
-    def situation(self, h: History, z: Array, fixed: Params | None = None) -> Situation:
-        """What the next query is about: its context, what is fixed by hand, and which queries to keep away from."""
-        space, problem, repeats = self.settings.space, self.problem, self.settings.repeats
-        given, matching = np.full(space.domain.D, np.nan), None
-        if fixed is not None and isinstance(space.domain, Finite):
-            matching = np.zeros(len(space.domain.Q), dtype=bool)
-            matching[space.matching(fixed)] = True
-        elif fixed is not None:
-            for i, columns in space.fix(fixed).items():
-                given[problem.compact.columns[i]] = columns
-            if problem.Q is not None:
-                matching = np.all(np.isnan(given) | (np.abs(problem.Q - given) <= SAME), axis=1)
-        here = np.all(h.X[:, : problem.split] == z, axis=1)
-        away = {"always": np.zeros_like(here), "heard": self._waiting_for(h), "never": ~h.gone}[repeats] & here
-        return Situation(
-            t=self.state.next_number,
-            turn=int(np.sum(here & ~h.by_hand)),
-            z=z,
-            given=given,
-            open=matching,
-            taken=h.X[away, problem.split :],
-            strict=repeats == "never",
-            shift=self.shift,
-        )
-
-    def _waiting_for(self, h: History) -> Mask:
-        """The queries that are pending, and those that expired without information."""
-        return h.pending | (~h.known & ~h.gone) if self.settings.silence.forgets else h.pending

@@ -1,11 +1,12 @@
-"""What happened to a study, and what follows from it: events -> trials.
+"""What the events say of each trial: taken or refused, in time or late, with a delay or without, known to which choice.
 
 Events are appended and never changed; an outcome's delay, a trial's status and all that a choice may know are computed
 from them and from now. Order comes from positions, never from the clock.
 
 s        number of a trial, counted from 1
 age      rounds: t - s, where t is the next number;   by the clock: now - asked_at, never below 0
-delay    rounds: t - s, where t is the next number when it was told;   by the clock: told_at - asked_at, never below 0
+delay    rounds: t - s, where t is the next number when it was told;   by the clock: told_at - asked_at, never below 0.
+         A trial that came with its outcome has none: it was never waited for
 m        patience: an outcome is in time or late by the m in force when it was told, for good; silence by the m in force
          now. They differ only where the study chooses m itself
 
@@ -18,21 +19,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from belated.learner.arrays import Array
+from belated.learner.arrays import Array, Indices, Mask
 from belated.learner.history import History, in_time
-from belated.patience import Patience
-from belated.record.events import Adjusted, Amended, Asked, Event, Failed, Told
-from belated.results import Status, Trial
+from belated.record.events import Amended, Asked, Event, Failed, Told
+from belated.results import Status, Trial, takes_outcome
 
 
 @dataclass(slots=True)
-class Row:
+class TrialRecord:
     """Everything recorded about one trial."""
 
     asked: Asked
@@ -42,84 +41,96 @@ class Row:
     known_from: int = 0  # once told: the first number whose choice knew it, min {t : position of the tell <= knew_t}
     amended: int = 0  # how often its outcome was put right
 
+    @property
+    def has_delay(self) -> bool:
+        """Whether its outcome was, or is, waited for. One that came together with its query was not."""
+        return not self.asked.told_at_once
+
+    @property
+    def takes_outcome(self) -> bool:
+        """Whether an outcome told now counts."""
+        return takes_outcome(self.told is not None, None if self.failed is None else self.failed.kind)
+
+    def judge_outcome(self, value: float, noise: float | None) -> Literal["new", "duplicate", "conflict"]:
+        """What an outcome told now is to the record."""
+        if self.takes_outcome:
+            return "new"
+        same = self.told is not None and (self.told.value, self.told.noise) == (value, noise)
+        return "duplicate" if same else "conflict"
+
 
 NO_ORDER = np.iinfo(np.intp).max
 
 
-@dataclass
-class State:
-    """The fold of events: rows by number, and the same as growing arrays, so that a choice need not visit every row."""
+class TrialTable:
+    """Trials by number, and the same as arrays that grow, so that a choice need not visit every trial.
 
-    patience: Patience
-    late: Literal["use", "ignore"]
-    columns: int
-    rows: list[Row] = field(default_factory=list)
-    position: int = 0
-    keys: dict[str, Asked | Told] = field(default_factory=dict)  # what each client key was first used for
-    _news: list[Row] = field(default_factory=list)  # told, and maybe not yet known to a choice
+    columns   of the context and the query
+    by_clock  whether delays and ages are in seconds; else in rounds"""
 
-    def __post_init__(self) -> None:
-        self._room(32)
+    def __init__(self, columns: int, by_clock: bool) -> None:
+        self.columns, self.by_clock = columns, by_clock
+        self.rows: list[TrialRecord] = []
+        self.position = 0  # of the last event
+        self.keys: dict[str, Asked | Told] = {}  # what each client key was first used for
+        self._news: list[TrialRecord] = []  # told, and maybe not yet known to a choice
+        self._reserve(32)
 
-    def _room(self, size: int) -> None:
+    def _reserve(self, size: int) -> None:
         n = len(self.rows)
 
-        def grown(old: str, fill: float, shape: tuple[int, ...], kind: type) -> Any:
+        def grow(old: str, fill: float, shape: tuple[int, ...], kind: type) -> Any:
             new: Any = np.full(shape, fill, dtype=kind)
             if n:
                 new[:n] = getattr(self, old)[:n]
             return new
 
-        self._X: Array = grown("_X", math.nan, (size, self.columns), float)
-        self._y: Array = grown("_y", math.nan, (size,), float)
-        self._noise: Array = grown("_noise", math.nan, (size,), float)
-        self._asked_at: Array = grown("_asked_at", math.nan, (size,), float)
-        self._delay: Array = grown("_delay", math.inf, (size,), float)
-        self._m: Array = grown("_m", math.inf, (size,), float)  # patience when it was told
-        self._order: NDArray[np.intp] = grown("_order", NO_ORDER, (size,), np.intp)
-        self._infeasible: NDArray[np.bool_] = grown("_infeasible", 0, (size,), bool)
-        self._gone: NDArray[np.bool_] = grown("_gone", 0, (size,), bool)
-        self._by_hand: NDArray[np.bool_] = grown("_by_hand", 0, (size,), bool)
-        self._added: NDArray[np.bool_] = grown("_added", 0, (size,), bool)
+        self._X: Array = grow("_X", math.nan, (size, self.columns), float)
+        self._y: Array = grow("_y", math.nan, (size,), float)
+        self._noise: Array = grow("_noise", math.nan, (size,), float)
+        self._asked_at: Array = grow("_asked_at", math.nan, (size,), float)
+        self._delay: Array = grow("_delay", math.inf, (size,), float)
+        self._m: Array = grow("_m", math.inf, (size,), float)  # patience when it was told
+        self._order: Indices = grow("_order", NO_ORDER, (size,), np.intp)
+        self._infeasible: Mask = grow("_infeasible", 0, (size,), bool)
+        self._gone: Mask = grow("_gone", 0, (size,), bool)
+        self._by_hand: Mask = grow("_by_hand", 0, (size,), bool)
+        self._undelayed: Mask = grow("_undelayed", 0, (size,), bool)
 
-    def fork(self) -> State:
+    def fork(self) -> TrialTable:
         """A copy that may go on by itself."""
         other = copy(self)
         other.rows, other.keys, other._news = list(self.rows), dict(self.keys), []
-        other._room(len(self._y))
+        other._reserve(len(self._y))
         return other
 
     @property
     def next_number(self) -> int:
         return len(self.rows) + 1
 
-    def delay_of(self, row: Row) -> float:
-        """d_s, in rounds or by the clock as patience is; inf while untold."""
+    def delay(self, row: TrialRecord) -> float:
+        """d_s, in rounds or by the clock; 0 where it was not waited for, inf while untold."""
         if row.told is None:
             return math.inf
-        if self.patience.by_clock:
-            return max(0.0, row.told.at - row.asked.asked_at)
-        return float(row.rounds)
+        if not row.has_delay:
+            return 0.0
+        return max(0.0, row.told.at - row.asked.asked_at) if self.by_clock else float(row.rounds)
 
-    def patience_of(self, row: Row) -> Patience:
-        """By which its outcome is late or in time; while untold, the one in force."""
-        i = row.asked.number - 1
-        return self.patience if row.told is None else Patience(float(self._m[i]), self.patience.by_clock)
+    def m_when_told(self, row: TrialRecord) -> float:
+        """The patience by which its outcome is late or in time."""
+        return float(self._m[row.asked.number - 1])
 
-    def heard_by(self, number: int) -> int:
+    def count_known(self, number: int) -> int:
         """How many outcomes, of queries that have a delay, the choice of this number knew."""
-        known = (row.told is not None and row.known_from <= number for row in self.rows if not row.asked.told_at_once)
-        return sum(known)
+        return sum(row.told is not None and row.known_from <= number for row in self.rows if row.has_delay)
 
-    def apply(self, event: Event, x: Sequence[float] | None = None) -> None:
-        """The next event; x is the row of an asked query."""
+    def apply(self, event: Event, m: float, x: Sequence[float] | None = None) -> None:
+        """The next event; m is the patience in force, x the row of an asked query."""
         self.position += 1
         if isinstance(event, Asked):
             self._ask(event, x)
         elif isinstance(event, Told | Failed | Amended) and event.number is not None:
-            self._end(event, self.rows[event.number - 1])
-        elif isinstance(event, Adjusted):
-            self.patience = replace(self.patience, m=event.m)
+            self._end(event, self.rows[event.number - 1], m)
         if isinstance(event, Asked | Told) and event.key is not None:
             self.keys.setdefault(event.key, event)
 
@@ -127,23 +138,24 @@ class State:
         """A new row. What was told after its choice had looked, it did not know."""
         i = len(self.rows)
         if i == len(self._y):
-            self._room(2 * i)
-        self.rows.append(Row(event))
+            self._reserve(2 * i)
+        row = TrialRecord(event)
+        self.rows.append(row)
         self._X[i], self._asked_at[i] = x, event.asked_at
-        self._by_hand[i], self._added[i] = event.by_hand, event.told_at_once
+        self._by_hand[i], self._undelayed[i] = event.by_hand, not row.has_delay
         if self._news and not event.by_hand:
             self._news = [row for row in self._news if self._order[row.asked.number - 1] > event.knew]
-            for row in self._news:
-                row.known_from = self.next_number
+            for news in self._news:
+                news.known_from = self.next_number
 
-    def _end(self, event: Told | Failed | Amended, row: Row) -> None:
+    def _end(self, event: Told | Failed | Amended, row: TrialRecord, m: float) -> None:
         """What ends a trial, or puts right how it ended. When two come at once, the first counts."""
         i = row.asked.number - 1
-        if isinstance(event, Told) and row.told is None and (row.failed is None or row.failed.kind == "lost"):
+        if isinstance(event, Told) and row.takes_outcome:
             row.told, row.known_from, row.rounds = event, self.next_number, self.next_number - event.number
             self._news.append(row)
-            self._y[i], self._delay[i], self._order[i] = event.value, self.delay_of(row), self.position
-            self._m[i] = self.patience.m
+            self._y[i], self._delay[i], self._order[i] = event.value, self.delay(row), self.position
+            self._m[i] = m
             self._noise[i] = math.nan if event.noise is None else event.noise
             self._gone[i] = False  # an outcome after "lost" is taken
         elif isinstance(event, Failed) and row.told is None and row.failed is None:
@@ -157,22 +169,23 @@ class State:
     def ages(self, now: float) -> Array:
         """How long each query has been out when the next one is chosen."""
         n = len(self.rows)
-        if not self.patience.by_clock:
+        if not self.by_clock:
             return n + 1.0 - np.arange(1.0, n + 1.0)
         waited = np.maximum(now - self._asked_at[:n], 0.0)
         told = np.isfinite(self._delay[:n])
         # what was told was heard: positions say so, whatever the clock does
         return np.where(told, np.maximum(waited, self._delay[:n]), waited)
 
-    def history(self, now: float) -> History:
+    def history(self, now: float, m: float, late: Literal["use", "ignore"]) -> History:
         """What the choice of the next query knows, outcomes in the user's units. Later events do not change it: what
         they may write to is copied (a query and how it was asked never change)."""
-        n, m = len(self.rows), self.patience.m
+        n = len(self.rows)
         age, delay = self.ages(now), self._delay[:n]
         told = np.isfinite(delay)
-        seen = told if self.late == "use" else in_time(delay, age, self._m[:n])
+        seen = told if late == "use" else in_time(delay, age, self._m[:n])
         within = age <= m
         gone, infeasible = self._gone[:n].copy(), self._infeasible[:n].copy()
+        silent = np.where(self._undelayed[:n] | ((gone | infeasible) & ~told), np.nan, np.where(told, delay, age))
         return History(
             number=np.arange(1, n + 1),
             X=self._X[:n],
@@ -186,22 +199,22 @@ class State:
             order=self._order[:n].copy(),
             lams=self._noise[:n].copy(),
             floor=None,
-            waited=np.where(self._added[:n] | ((gone | infeasible) & ~told), np.nan, np.where(told, delay, age)),
+            waited=silent,
             arrived=told,
             late=told & (delay > self._m[:n]),
         )
 
-    def status(self, number: int, now: float) -> Status:
+    def status(self, number: int, now: float, m: float) -> Status:
         """As of now: nothing of it is stored."""
         row = self.rows[number - 1]
         if row.told is not None:
-            return "heard" if self.delay_of(row) <= self._m[number - 1] else "late"
+            return "heard" if self.delay(row) <= self.m_when_told(row) else "late"
         if row.failed is not None:
             return "failed"
-        age = max(now - row.asked.asked_at, 0.0) if self.patience.by_clock else self.next_number - number
-        return "pending" if age <= self.patience.m else "expired"
+        age = max(now - row.asked.asked_at, 0.0) if self.by_clock else self.next_number - number
+        return "pending" if age <= m else "expired"
 
-    def trial(self, number: int, now: float) -> Trial:
+    def trial(self, number: int, now: float, m: float) -> Trial:
         row = self.rows[number - 1]
         asked, told, failed = row.asked, row.told, row.failed
         return Trial(
@@ -209,9 +222,9 @@ class State:
             params=dict(asked.params),
             context=None if asked.context is None else dict(asked.context),
             asked_at=asked.asked_at,
-            status=self.status(number, now),
+            status=self.status(number, now, m),
             outcome=None if told is None else told.value,
-            delay=None if told is None else self.delay_of(row),
+            delay=self.delay(row) if told is not None and row.has_delay else None,
             told_at=None if told is None else told.at,
             known_from=None if told is None else row.known_from,
             noise=None if told is None else told.noise,

@@ -67,7 +67,7 @@ class Entrant:
             floor=0.0,
             ceiling=1.0,
             silence=self.silence,
-            patience=None if known.patience is False else task.patience,
+            patience=None if known.implied.patience == "none" else task.patience,
             algorithm=self.algorithm,
             seed=seed,
         )
@@ -75,9 +75,9 @@ class Entrant:
 
 ENTRANTS = (
     *(
-        Entrant(name, str(known.silence.spec()["silence"]))
+        Entrant(name, str(known.implied.silence.spec()["silence"]))
         for name, known in PAPER.items()
-        if known.silence is not None
+        if known.implied.silence is not None
     ),
     Entrant("default", "floor"),
     Entrant("default", "unknown"),

@@ -60,14 +60,14 @@ def regret(study: Study, f: Objective, best: float | Callable[..., float] | None
 def _signed(study: Study, f: Objective, params: Params, context: Params | None) -> float:
     """sign · f, which is best where it is largest; nan where f has no value."""
     try:
-        return study.settings.outcome.sign * value_of(f, params, context)
+        return study.settings.objective.sign * value_of(f, params, context)
     except Infeasible:
         return math.nan
 
 
 def _extremes(study: Study, f: Objective, best: Any, trials: list[Trial], values: Array) -> tuple[Array, Array]:
     """The best and the worst of sign · f in each round's context."""
-    sign, floor = study.settings.outcome.sign, study.settings.outcome.floor
+    sign, floor = study.settings.objective.sign, study.settings.objective.floor
     Q = None if best is not None and floor is not None else study.queries()
     if best is None and Q is None:
         raise InvalidInput("best must be given: the space is not a finite set")

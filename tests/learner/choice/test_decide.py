@@ -14,14 +14,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.errors import Contradiction, Exhausted, NotPositiveDefinite
 from belated.learner import confidence
-from belated.learner.algorithms import DEFAULT, PAPER, Algorithm, Move, Schedule, paper
+from belated.learner.algorithms import DEFAULT, PAPER, Algorithm, Model, Move, paper
 from belated.learner.choice import decide as module
 from belated.learner.choice.decide import belief_at, decide, on_scale, refit, scale_of, width
 from belated.learner.choice.problem import LISTED, Cache, Fitted, Problem, Situation
 from belated.learner.confidence import Theory
+from belated.learner.fitting import Fitting, Schedule
 from belated.learner.gp.kernels import SE, Matern52, Product
 from belated.learner.gp.posterior import GP
-from belated.learner.gp.scale import FloorToOne, Scale
+from belated.learner.gp.scale import Scale
 from belated.learner.history import History
 from belated.learner.policies import UCB, Greedy, LogEI, Overtaking, ThompsonSampling, UncertaintySampling
 from belated.learner.silence import Floor, Halfway, Unknown, Waiting
@@ -37,7 +38,10 @@ SPACES = {"reals": REALS, "mixed": MIXED, "points": LIST, "countable": COUNTABLE
 every_space = pytest.mark.parametrize("space", SPACES.values(), ids=SPACES.keys())
 
 BY_HAND = Algorithm(
-    name="by hand", moves=(Move(UCB()),), kernel=SE(0.3), lam=0.01, scaling=FloorToOne(), schedule=Schedule(None)
+    name="by hand",
+    moves=(Move(UCB()),),
+    model=Model(kernel=SE(0.3), lam=0.01, noise="by outcome"),
+    fitting=Fitting(schedule=Schedule(None)),
 )
 
 
@@ -53,7 +57,7 @@ def problem_of(space, algorithm: Algorithm | str = BY_HAND, **changes) -> Proble
         "patience": None,
         "late": None,
         "repeats": None,
-        "objective": None,
+        "regret": None,
         "initial": 0,
         "seed": 0,
     } | changes
@@ -192,7 +196,11 @@ def test_one_terrible_outcome_does_not_decide_where_the_default_looks(worst):
 @pytest.mark.parametrize("space", [LIST, REALS], ids=["points", "reals"])
 def test_the_best_for_its_context(space, kernel):
     """f = -(x - z)²: the choice follows the context."""
-    problem = problem_of(space, replace(BY_HAND, kernel=kernel, moves=(Move(Greedy()),)), context={"z": Real(0, 1)})
+    problem = problem_of(
+        space,
+        replace(BY_HAND, model=replace(BY_HAND.model, kernel=kernel), moves=(Move(Greedy()),)),
+        context={"z": Real(0, 1)},
+    )
     rng = np.random.default_rng(3)
     X = np.column_stack([rng.random(60), rows(problem_of(space), 60, 3)])
     h = told(X, 1 - (X[:, 1] - X[:, 0]) ** 2)
@@ -299,7 +307,7 @@ def test_the_default_goes_on_filling_the_space_while_fewer_than_three_are_heard(
         X = np.random.default_rng(0).random((20, 3))
         for heard, fills in ((0, True), (2, True), (3, False)):
             assert space_filled(problem, told(X, outcomes(20), pending=20 - heard)) == fills
-    counting = problem_of(space, "default", silence="unknown", objective="cumulative")
+    counting = problem_of(space, "default", silence="unknown", regret="cumulative")
     assert not space_filled(counting, told(X, outcomes(20), pending=20))  # there it would cost too much
     paper = problem_of(space, "GP-BUCB")
     assert not space_filled(paper, told(X, outcomes(20), pending=20))
@@ -570,7 +578,7 @@ class Broken(SE):
 
 
 def ladder(space, kernel) -> tuple[Problem, History, dict[str, Fitted]]:
-    problem = problem_of(space, replace(DEFAULT, shape=kernel), silence="unknown")
+    problem = problem_of(space, replace(DEFAULT, model=replace(DEFAULT.model, shape=kernel)), silence="unknown")
     h = told(rows(problem, 12), outcomes(12), pending=2)
     begin, l = problem.kernel, len(problem.kernel.lengthscales(problem.query.D))
     gps = {"good": GP(begin, 0.01), "bad": GP(begin.at(np.full(l, 0.7), 1.0), 0.01)}

@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.learner.gp import fit as evidence
-from belated.learner.gp.fit import LAM, LENGTHSCALE, MOST, VARIANCE, Fit, Objective, Weak, fit, groups_of, subset
+from belated.learner.gp.fit import (
+    LAM,
+    LENGTHSCALE,
+    MOST,
+    VARIANCE,
+    Fit,
+    HyperPrior,
+    NegativeLogPosterior,
+    fit,
+    groups_of,
+    subset,
+)
 from belated.learner.gp.kernels import SE, Matern52, Product
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, FloorToOne, Robust
@@ -24,7 +35,7 @@ KERNELS = {
     "Matern": Matern52((0.3, 0.6, 0.9), 1.4).on([WIDTHS]),
     "context and query": Product(SE(0.4), Matern52((0.5, 0.8), 1.4)).on([WIDTHS[:1], WIDTHS[1:]]),
 }
-WEAK = Weak(lengthscale=(math.log(0.5), 1.0), variance=(0.1, 0.7), lam=(math.log(1e-2), 1.5))
+WEAK = HyperPrior(lengthscale=(math.log(0.5), 1.0), variance=(0.1, 0.7), lam=(math.log(1e-2), 1.5))
 
 
 def sample(n: int = 20, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -49,7 +60,7 @@ def by_definition(settings: Fit, gp: GP, X: np.ndarray, y: np.ndarray, lams: np.
     """-log N(y; m, K + Λ) with determinant and inverse written out, and minus the log of the weak beliefs."""
     A = gp.kernel(X, X) + np.diag(np.where(np.isnan(lams), gp.lam, lams))
     inverse = np.linalg.inv(A)
-    m = np.sum(inverse @ y) / np.sum(inverse) if settings.free_mean else 0.0
+    m = np.sum(inverse @ y) / np.sum(inverse) if settings.mean == "constant" else 0.0
     r = y - m
     value = 0.5 * r @ inverse @ r + 0.5 * np.linalg.slogdet(A)[1] + 0.5 * len(y) * math.log(2 * math.pi)
 
@@ -58,10 +69,10 @@ def by_definition(settings: Fit, gp: GP, X: np.ndarray, y: np.ndarray, lams: np.
 
     if not settings.given_kernel:
         l = gp.kernel.lengthscales(5)[[0, 1, 4]]
-        value += sum(against(settings.weak.lengthscale, float(each)) for each in l)
-        value += against(settings.weak.variance, gp.kernel.variance)
+        value += sum(against(settings.prior.lengthscale, float(each)) for each in l)
+        value += against(settings.prior.variance, gp.kernel.variance)
     if settings.lam is None:
-        value += against(settings.weak.lam, gp.lam)
+        value += against(settings.prior.lam, gp.lam)
     return float(value)
 
 
@@ -75,15 +86,15 @@ def differences(f, theta: np.ndarray, h: float = 1e-4) -> np.ndarray:
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
 @pytest.mark.parametrize("own", ["none", "some", "all"])
-@pytest.mark.parametrize("weak", [Weak(), WEAK], ids=["flat", "weak"])
-@pytest.mark.parametrize("free_mean", [False, True], ids=["zero mean", "free mean"])
+@pytest.mark.parametrize("weak", [HyperPrior(), WEAK], ids=["flat", "weak"])
+@pytest.mark.parametrize("mean", ["zero", "constant"])
 @pytest.mark.parametrize("lam", [None, 0.03], ids=["lam free", "lam given"])
 @pytest.mark.parametrize("given_kernel", [False, True], ids=["kernel free", "kernel given"])
-def test_the_evidence_and_its_gradient(given_kernel, lam, free_mean, weak, own, kernel):
+def test_the_evidence_and_its_gradient(given_kernel, lam, mean, weak, own, kernel):
     X, y = sample()
     lams = noises(own)
-    settings = Fit(kernel, GROUPS, given_kernel, lam, free_mean, weak)
-    objective = Objective(settings, X, y, lams)
+    settings = Fit(kernel, GROUPS, given_kernel, lam, mean, weak)
+    objective = NegativeLogPosterior(settings, X, y, lams)
     theta = objective.pack(GP(kernel, 0.02))
     assert len(theta) == (0 if given_kernel else 4) + (lam is None) == len(objective.bounds)
     theta = theta + 0.3 * np.cos(np.arange(len(theta)))  # not at the start, where a mistake might hide
@@ -102,8 +113,8 @@ def test_the_evidence_and_its_gradient(given_kernel, lam, free_mean, weak, own, 
 @pytest.mark.parametrize("own", ["none", "some"])
 def test_a_free_mean_is_the_one_that_makes_the_outcomes_most_likely(own):
     X, y = sample()
-    settings = Fit(KERNELS["SE"], GROUPS, True, 0.03, free_mean=True)
-    gp = Objective(settings, X, y, noises(own)).unpack(np.empty(0))
+    settings = Fit(KERNELS["SE"], GROUPS, True, 0.03, mean="constant")
+    gp = NegativeLogPosterior(settings, X, y, noises(own)).unpack(np.empty(0))
     A = gp.kernel(X, X) + np.diag(np.where(np.isnan(noises(own)), 0.03, noises(own)))
 
     def cost(m: float) -> float:
@@ -119,7 +130,7 @@ def test_without_a_free_mean_the_mean_is_zero():
 
 
 def test_packing_and_unpacking():
-    objective = Objective(Fit(KERNELS["SE"], GROUPS), *sample(), noises("none"))
+    objective = NegativeLogPosterior(Fit(KERNELS["SE"], GROUPS), *sample(), noises("none"))
     gp = GP(KERNELS["SE"], 0.02)
     theta = objective.pack(gp)
     assert_allclose(np.exp(theta), [0.3, 0.6, 0.9, 1.4, 0.02], rtol=1e-12)
@@ -160,7 +171,9 @@ def test_known_hyperparameters_are_recovered(shape):
     X = rng.random((300, 2))
     true = shape((0.15, 0.5))
     y = 3.0 + np.linalg.cholesky(true(X, X) + 0.01 * np.eye(300)) @ rng.standard_normal(300)
-    found = fit(Fit(shape((0.3, 0.3)), (0, 1), free_mean=True), GP(shape((0.3, 0.3)), 1e-3), X, y, np.full(300, np.nan))
+    found = fit(
+        Fit(shape((0.3, 0.3)), (0, 1), mean="constant"), GP(shape((0.3, 0.3)), 1e-3), X, y, np.full(300, np.nan)
+    )
     assert_allclose(found.kernel.lengthscales(2), [0.15, 0.5], rtol=0.3)
     assert found.lam == pytest.approx(0.01, rel=0.3)
     assert 1 / 3 < found.kernel.variance < 3
@@ -195,7 +208,7 @@ def test_a_fit_is_at_least_as_likely_as_its_start_and_as_the_truth():
     true = GP(SE((0.2, 0.6)), 0.02)
     y = np.linalg.cholesky(true.kernel(X, X) + 0.02 * np.eye(50)) @ rng.standard_normal(50)
     settings, lams = Fit(SE((0.3, 0.3)), (0, 1)), np.full(50, np.nan)
-    objective = Objective(settings, X, y, lams)
+    objective = NegativeLogPosterior(settings, X, y, lams)
     for start in (GP(SE((0.3, 0.3)), 1e-3), GP(SE((5.0, 0.01)), 0.9), true):
         found = objective(objective.pack(fit(settings, start, X, y, lams)))[0]
         assert found <= objective(objective.pack(start))[0] + 1e-9
@@ -205,8 +218,8 @@ def test_a_fit_is_at_least_as_likely_as_its_start_and_as_the_truth():
 def test_a_weak_belief_decides_where_the_outcomes_say_nothing():
     """Three outcomes far apart: with a belief the lengthscale stays near it."""
     X, y = np.array([[0.0], [0.5], [1.0]]), np.array([0.3, -0.2, 0.1])
-    weak = Weak(lengthscale=(math.log(0.5), 0.1), variance=(0.0, 0.1), lam=(math.log(1e-3), 0.1))
-    found = fit(Fit(SE((0.2,)), (0,), weak=weak), GP(SE((0.2,)), 0.5), X, y, np.full(3, np.nan))
+    weak = HyperPrior(lengthscale=(math.log(0.5), 0.1), variance=(0.0, 0.1), lam=(math.log(1e-3), 0.1))
+    found = fit(Fit(SE((0.2,)), (0,), prior=weak), GP(SE((0.2,)), 0.5), X, y, np.full(3, np.nan))
     assert found.kernel.lengthscales(1)[0] == pytest.approx(0.5, rel=0.3)
     assert found.lam == pytest.approx(1e-3, rel=0.3)
 
@@ -237,13 +250,13 @@ def test_a_fit_looks_at_a_bounded_number_of_outcomes(n):
 def test_a_fit_of_many_outcomes_uses_the_subset(monkeypatch):
     seen = []
 
-    class Watched(Objective):
+    class Watched(NegativeLogPosterior):
         def __init__(self, settings, X, y, lams):
             assert len(X) == len(y) == len(lams)
             seen.append(X)
             super().__init__(settings, X[:20], y[:20], lams[:20])  # the rest would only take time
 
-    monkeypatch.setattr(evidence, "Objective", Watched)
+    monkeypatch.setattr(evidence, "NegativeLogPosterior", Watched)
     X = np.random.default_rng(6).random((3 * MOST, 1))
     fit(Fit(SE((0.2,)), (0,)), GP(SE((0.2,)), 0.1), X, X[:, 0], np.full(3 * MOST, np.nan))
     assert [len(rows) for rows in seen] == [MOST]
@@ -285,7 +298,7 @@ def test_a_fit_survives(y, scaling):
     X[10:15] = X[3]
     lams = np.full(30, np.nan)
     with np.errstate(over="ignore", invalid="ignore"):  # as a choice fits
-        found = fit(Fit(Matern52((0.3, 0.3)), (0, 1), free_mean=True), GP(Matern52((0.3, 0.3)), 1e-3), X, model, lams)
+        found = fit(Fit(Matern52((0.3, 0.3)), (0, 1), mean="constant"), GP(Matern52((0.3, 0.3)), 1e-3), X, model, lams)
     inside(found, 2)
     belief = found.condition(X, model)
     assert np.all(np.isfinite(scale.user(belief.mean(X))))
@@ -296,13 +309,13 @@ def test_a_fit_survives(y, scaling):
 def test_a_fit_survives_when_all_queries_are_one(n):
     y = np.random.default_rng(9).standard_normal(n)
     X = np.full((n, 2), 0.4)
-    found = fit(Fit(SE((0.3, 0.3)), (0, 1), free_mean=True), GP(SE((0.3, 0.3)), 1e-3), X, y, np.full(n, np.nan))
+    found = fit(Fit(SE((0.3, 0.3)), (0, 1), mean="constant"), GP(SE((0.3, 0.3)), 1e-3), X, y, np.full(n, np.nan))
     inside(found, 2)
 
 
 def test_where_the_matrix_cannot_be_factored_the_evidence_is_a_wall_and_not_an_error():
     X = np.full((5, 2), 0.4)
-    objective = Objective(Fit(SE((0.3, 0.3)), (0, 1), lam=1e-300), X, np.arange(5.0), np.full(5, np.nan))
+    objective = NegativeLogPosterior(Fit(SE((0.3, 0.3)), (0, 1), lam=1e-300), X, np.arange(5.0), np.full(5, np.nan))
     value, gradient = objective(objective.pack(GP(SE((0.3, 0.3)), 1.0)))
     assert value >= 1e20
     assert np.all(np.isfinite(gradient))

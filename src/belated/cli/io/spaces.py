@@ -17,7 +17,7 @@ from belated.validation import about, listed, shown
 
 SETTINGS = (
     *("goal", "floor", "ceiling", "limits", "silence", "patience"),
-    *("late", "algorithm", "repeats", "objective", "initial", "seed"),
+    *("late", "algorithm", "repeats", "regret", "initial", "seed"),
 )
 Declared = dict[str, Parameter] | Points
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -5,8 +5,9 @@ A pure function of its arguments. Numerics never make it raise: it falls back, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -26,14 +27,15 @@ from belated.learner.choice.candidates import (
 )
 from belated.learner.choice.maximize import candidates
 from belated.learner.choice.problem import Cache, Chosen, Fitted, Problem, Situation
-from belated.learner.confidence import Constant, beta_baseline, beta_sdf_ts, beta_sdf_ucb, gamma_bound, greedy_gain
-from belated.learner.gp.fit import FEWEST, Fit, Weak, fit, groups_of
+from belated.learner.confidence import Constant, gamma_bound, greedy_gain
+from belated.learner.gp.fit import FEWEST, Fit, fit, groups_of
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Scale, stands_in
 from belated.learner.history import History
-from belated.learner.policies import Policy, ThompsonSampling, UncertaintySampling
+from belated.learner.policies import Policy, UncertaintySampling
 from belated.learner.silence import Floor, Halfway, Silence, Unknown
 
+Result = TypeVar("Result")
 NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
 
 
@@ -41,7 +43,7 @@ def scale_of(problem: Problem, h: History, fitted: Fitted | None) -> Scale:
     """The scale of the outcomes in use, or the one that came with the hyperparameters."""
     if fitted is not None and fitted.scale is not None:
         return fitted.scale
-    return problem.algorithm.scaling(problem.bounds, h.y[h.seen])
+    return problem.algorithm.model.scaling(problem.bounds, h.y[h.seen])
 
 
 def on_scale(problem: Problem, h: History, scale: Scale) -> History:
@@ -67,28 +69,25 @@ def refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted |
     algorithm, lam = problem.algorithm, problem.lam(t)
     if not needs_fit(problem, h, t):
         return None
-    rows = h.seen
-    if algorithm.soft and not problem.silence.forgets and problem.bounds.floor is not None:
-        rows = h.settled & ~h.infeasible  # where silence is an outcome, it is one for fitting too
-        h = replace(h, y=np.where(h.seen, h.y, problem.bounds.floor))
-    scale = algorithm.scaling(problem.bounds, h.y[rows])
+    rows, h = algorithm.fitting.data.select(h, problem.silence, problem.bounds)
+    scale = algorithm.model.scaling(problem.bounds, h.y[rows])
     scaled = on_scale(problem, h, scale)
     settings = Fit(
         problem.kernel,
         groups_of([w for part in problem.widths for w in part]),
-        given_kernel=algorithm.kernel is not None,
+        given_kernel=algorithm.model.kernel is not None,
         lam=lam,
-        free_mean=algorithm.free_mean,
-        weak=algorithm.weak or Weak(),
+        mean=algorithm.model.mean,
+        prior=algorithm.fitting.prior,
     )
     start = prior(problem, t) if last is None else last.gp
     gp = fit(settings, start, scaled.X[rows], scaled.y[rows], scaled.lams[rows])
-    return Fitted(gp, scale if algorithm.scaling.lasting else None, t, int(np.sum(h.seen)))
+    return Fitted(gp, scale if algorithm.model.scaling.lasting else None, t, int(np.sum(h.seen)))
 
 
 def needs_fit(problem: Problem, h: History, t: int) -> bool:
     """Whether there is enough heard to fit, and something that is not given by hand."""
-    by_hand = problem.algorithm.kernel is not None and problem.lam(t) is not None
+    by_hand = problem.algorithm.model.kernel is not None and problem.lam(t) is not None
     return int(np.sum(h.seen)) >= FEWEST and not by_hand
 
 
@@ -112,28 +111,20 @@ def belief_at(
     """The belief about f on the model's scale, and that scale; `exact` does not bound terrible outcomes."""
     scale = scale_of(problem, h, fitted)
     scale = replace(scale, least=-np.inf) if exact else scale
-    gp, soft = gp_at(problem, fitted, t), problem.algorithm.soft
-    return believe(gp, silence, on_scale(problem, h, scale), listed_queries(problem), cache.memory, z, soft), scale
+    gp, noise = gp_at(problem, fitted, t), problem.algorithm.fill_noise
+    return believe(gp, silence, on_scale(problem, h, scale), listed_queries(problem), cache.memory, z, noise), scale
 
 
 def width(problem: Problem, belief: Belief, move: Move, t: int, cache: Cache) -> float:
-    """ν_t = B_y Σ σ_{t-1}(x_s) + β_t over the recent queries for the floor pair, β_t for the others; B_y = 1."""
-    algorithm, posterior = problem.algorithm, belief.posterior
-    beta = move.beta or algorithm.beta
+    """How far the move trusts σ: β_t, widened to ν_t for the floor pair."""
+    rule, posterior = problem.algorithm.width, belief.posterior
+    beta = move.beta or rule.beta
     if isinstance(beta, Constant):
         value = beta.value
     else:
-        gamma = posterior.gain()
-        if beta.gain == "greedy":
-            gamma = greedy(problem, posterior.gp, t, cache)
-        if not algorithm.widened:
-            value = beta_baseline(beta, gamma)
-        else:
-            rule = beta_sdf_ts if isinstance(move.policy, ThompsonSampling) else beta_sdf_ucb
-            value = rule(beta, gamma, 1.0)
-    if algorithm.widened:
-        value += belief.recent_spread()
-    return value
+        gamma = greedy(problem, posterior.gp, t, cache) if beta.gain == "greedy" else posterior.gain()
+        value = rule.beta_in_theory(beta, gamma, move.policy)
+    return value + rule.widening(belief)
 
 
 def greedy(problem: Problem, gp: GP, t: int, cache: Cache) -> float:
@@ -162,7 +153,7 @@ def decide(
     heard = int(np.sum(h.seen))
     last = fits[-1] if fits else None
     previous = int(np.max(h.number[~h.by_hand], initial=0))
-    schedule = problem.algorithm.schedule
+    schedule = problem.algorithm.fitting.schedule
     due = schedule.due(t, heard, last.number if last else None, last.heard if last else 0, previous)
     due = due or (schedule.eager and last is not None and reopened(h, last))
     state = rng.bit_generator.state
@@ -184,7 +175,7 @@ def begins(problem: Problem, h: History, t: int) -> bool:
     if t <= problem.initial:
         return True
     heard = h.known if problem.silence.forgets else h.settled
-    return not problem.algorithm.blind and not problem.cumulative and int(np.sum(heard)) < FEWEST
+    return not problem.cumulative and int(np.sum(heard)) < problem.algorithm.opening.until_heard
 
 
 def reopened(h: History, last: Fitted) -> bool:
@@ -198,7 +189,9 @@ def floor_note(problem: Problem, h: History, situation: Situation) -> str:
     """What stood in for a floor that nobody stated, if the choice needed one."""
     silence = silence_at(problem, situation)
     fills = silence.uses_floor and bool(np.any(~h.known & ~h.gone))
-    if problem.bounds.floor is not None or not (fills or problem.algorithm.scaling.uses_floor or np.any(h.infeasible)):
+    if problem.bounds.floor is not None or not (
+        fills or problem.algorithm.model.scaling.uses_floor or np.any(h.infeasible)
+    ):
         return ""
     return stands_in(problem.bounds.stand_in(h.y[h.seen]))
 
@@ -207,7 +200,7 @@ def silence_at(problem: Problem, situation: Situation) -> Silence:
     """What fills the pending for this query.
 
     Uncertainty sampling looks at σ alone, which needs the queries and no outcomes: all of them count."""
-    if situation.t <= problem.initial + problem.algorithm.start:
+    if situation.t <= problem.initial + problem.algorithm.opening.uncertainty:
         return Floor()
     return silence_of(problem, problem.algorithm.move(situation.turn, problem.cumulative))
 
@@ -228,12 +221,22 @@ def attempts(
     failed = due and fresh is None and needs_fit(problem, h, t)
     instead = "the last good" if fits else "prior"
     yield f"fell back to {instead} hyperparameters" if failed else "", fresh or last
-    may_fit = problem.algorithm.schedule.every is not None
+    may_fit = problem.algorithm.fitting.schedule.every is not None
     if may_fit and fresh is None and (again := _quiet_refit(problem, h, t, None)) is not None:
         yield "fell back to refitted hyperparameters", again
     for older in reversed(fits if fresh is not None else fits[:-1]):
         yield "fell back to the last good hyperparameters", older
     yield "fell back to prior hyperparameters", None
+
+
+def try_hyperparameters(fits: Sequence[Fitted], attempt: Callable[[Fitted | None], Result]) -> Result:
+    """What an attempt gives with the newest hyperparameters that serve: the last, older ones, the prior ones."""
+    for fitted in [*reversed(fits), None]:
+        try:
+            return attempt(fitted)
+        except NUMERICS:
+            continue
+    raise NotPositiveDefinite
 
 
 def _quiet_refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted | None:
@@ -274,7 +277,7 @@ def prepared(
     """The belief, the policy and its width for this query."""
     t, algorithm = situation.t, problem.algorithm
     move = algorithm.move(situation.turn, problem.cumulative)
-    if t <= problem.initial + algorithm.start:
+    if t <= problem.initial + algorithm.opening.uncertainty:
         move = Move(UncertaintySampling())
     belief, _ = belief_at(problem, h, t, fitted, silence_at(problem, situation), cache, situation.z)
     return belief, move.policy, width(problem, belief, move, t, cache)

@@ -67,17 +67,16 @@ class Problem:
     @cached_property
     def kernel(self) -> Kernel:
         """The kernel to begin with: given by hand, or the algorithm's shape (a product where there is a context)."""
-        given = self.algorithm.kernel
+        given = self.algorithm.model.kernel
         if given is None:
-            given = (
-                self.algorithm.shape if self.context is None else Product(self.algorithm.shape, self.algorithm.shape)
-            )
+            shape = self.algorithm.model.shape
+            given = shape if self.context is None else Product(shape, shape)
         return given.on(self.widths)
 
     def lam(self, t: int) -> float | None:
         """λ where it is not to be fitted."""
-        beta = self.algorithm.beta
-        return self.algorithm.lam if isinstance(beta, Constant) else beta.lam(t)
+        beta = self.algorithm.width.beta
+        return self.algorithm.model.lam if isinstance(beta, Constant) else beta.lam(t)
 
 
 @dataclass(frozen=True)

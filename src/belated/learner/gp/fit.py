@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,8 @@ LAM = (1e-6, 1.0)
 
 
 @dataclass(frozen=True)
-class Weak:
-    """Weak log-normal beliefs about θ (mean and std of the log): they keep fits to a few outcomes sane."""
+class HyperPrior:
+    """Log-normal prior beliefs about θ (mean and std of the log; None: none): they keep fits to a few outcomes sane."""
 
     lengthscale: tuple[float, float] | None = None
     variance: tuple[float, float] | None = None
@@ -36,14 +37,14 @@ class Weak:
 
 @dataclass(frozen=True)
 class Fit:
-    """What a fit may change: shape of the kernel, what is given by hand, whether the mean is free, and weak beliefs."""
+    """What a fit may change: the kernel's hyperparameters, λ, the mean; and the prior beliefs about them."""
 
     kernel: Kernel  # on arrays; its lengthscales and variance are the start
     groups: tuple[int, ...]  # the coordinate of each column
     given_kernel: bool = False
     lam: float | None = None  # given by hand
-    free_mean: bool = False
-    weak: Weak = Weak()
+    mean: Literal["zero", "constant"] = "zero"
+    prior: HyperPrior = HyperPrior()
 
 
 def subset(n: int) -> NDArray[np.intp]:
@@ -56,7 +57,7 @@ def fit(settings: Fit, start: GP, X: Array, y: Array, lams: Array) -> GP:
     from scipy.optimize import minimize
 
     rows = subset(len(X))
-    objective = Objective(settings, X[rows], y[rows], lams[rows])
+    objective = NegativeLogPosterior(settings, X[rows], y[rows], lams[rows])
     if not objective.bounds:
         return objective.unpack(np.empty(0))
     starts = [objective.pack(start), *(objective.isotropic(l) for l in (0.05, 0.2, 0.7))]
@@ -71,19 +72,19 @@ def fit(settings: Fit, start: GP, X: Array, y: Array, lams: Array) -> GP:
     return objective.unpack(best)
 
 
-class Objective:
-    """-log p(y | X, θ) - log weak beliefs, and its gradient."""
+class NegativeLogPosterior:
+    """-log p(y | X, θ) - log p(θ), and its gradient."""
 
     def __init__(self, settings: Fit, X: Array, y: Array, lams: Array) -> None:
         self.settings, self.X, self.y, self.lams = settings, X, y, lams
         self.groups = np.asarray(settings.groups, dtype=int)
         self.d = int(self.groups.max()) + 1 if len(self.groups) else 0
-        weak = settings.weak
+        prior = settings.prior
         parts: list[tuple[int, tuple[float, float], tuple[float, float] | None]] = []
         if not settings.given_kernel:
-            parts += [(self.d, LENGTHSCALE, weak.lengthscale), (1, VARIANCE, weak.variance)]
+            parts += [(self.d, LENGTHSCALE, prior.lengthscale), (1, VARIANCE, prior.variance)]
         if settings.lam is None:
-            parts.append((1, LAM, weak.lam))
+            parts.append((1, LAM, prior.lam))
         self.bounds = [(np.log(low), np.log(high)) for count, (low, high), _ in parts for _ in range(count)]
         self.beliefs = [belief for count, _, belief in parts for _ in range(count)]
 
@@ -109,9 +110,9 @@ class Objective:
         return self.pack(GP(kernel, 1e-3))
 
     def unpack(self, theta: Array) -> GP:
-        """The GP at θ, with the constant mean that suits it best when the mean is free."""
+        """The GP at θ, with the constant mean that suits it best, if it has one."""
         kernel, lam = self._read(theta)
-        if not self.settings.free_mean:
+        if self.settings.mean == "zero":
             return GP(kernel, lam)
         K = kernel(self.X, self.X) + np.diag(self._noise(lam))
         chol, failed = lapack.dpotrf(K, lower=1)
@@ -125,7 +126,7 @@ class Objective:
         chol, failed = lapack.dpotrf(K + np.diag(noise), lower=1, clean=1)
         if failed or not np.all(np.isfinite(chol)):
             return 1e25, np.zeros(len(theta))
-        residual = self.y - (self._mean(chol) if self.settings.free_mean else 0.0)
+        residual = self.y - (self._mean(chol) if self.settings.mean == "constant" else 0.0)
         alpha = lapack.dpotrs(chol, residual, lower=1)[0]
         value = 0.5 * float(residual @ alpha) + float(np.sum(np.log(np.diag(chol)))) + 0.5 * n * np.log(2.0 * np.pi)
         inverse = lapack.dpotri(chol, lower=1)[0]

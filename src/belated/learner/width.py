@@ -1,0 +1,48 @@
+"""How far an algorithm trusts σ: β_t for most, widened to ν_t where feedback is censored.
+
+β_t   a constant (1 in all of the paper's experiments), or what the theory asks for
+ν_t   B_y Σ σ_{t-1}(x_s) + β_t over the queries of the last m rounds, B_y = 1 on the paper's scale
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from belated.learner.belief import Belief
+from belated.learner.confidence import Constant, Theory, beta_baseline, beta_sdf_ts, beta_sdf_ucb
+from belated.learner.policies import Policy, ThompsonSampling
+
+Beta = Constant | Theory
+ONE = Constant(1.0)
+
+
+@dataclass(frozen=True)
+class BetaWidth:
+    """β_t alone: the paper's four baselines, and the default."""
+
+    beta: Beta = ONE
+
+    def beta_in_theory(self, theory: Theory, gamma: float, policy: Policy) -> float:
+        """β_t where the theory sets it, γ_{t-1} being `gamma`."""
+        return beta_baseline(theory, gamma)
+
+    def widening(self, belief: Belief) -> float:
+        """What is added to β_t."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class CensoredWidth:
+    """ν_t: GP-UCB-SDF and GP-TS-SDF (Theorems 1 to 3)."""
+
+    beta: Beta = ONE
+
+    def beta_in_theory(self, theory: Theory, gamma: float, policy: Policy) -> float:
+        rule = beta_sdf_ts if isinstance(policy, ThompsonSampling) else beta_sdf_ucb
+        return rule(theory, gamma, 1.0)
+
+    def widening(self, belief: Belief) -> float:
+        return belief.recent_spread()
+
+
+Width = BetaWidth | CensoredWidth

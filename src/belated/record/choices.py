@@ -1,0 +1,116 @@
+"""From a state to its next choice: live, computed again on a restart, or replayed from what an old choice knew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from belated.learner.arrays import Array, Mask
+from belated.learner.blas import one_thread, versions
+from belated.learner.choice.candidates import SAME
+from belated.learner.choice.decide import decide, shortfall, silence_of
+from belated.learner.choice.problem import Cache, Chosen, Fitted, Problem, Situation
+from belated.learner.gp.domain import Finite
+from belated.learner.history import History
+from belated.record.events import Asked, Event
+from belated.record.state import State
+from belated.results import Replay, Worst
+from belated.settings import Settings
+from belated.validation import Params
+
+
+class Knowledge(NamedTuple):
+    """What a belief is made of, as of one moment: later events do not change it."""
+
+    problem: Problem
+    history: History
+    t: int  # the next number
+    fits: list[Fitted]
+
+
+def look_at(state: State, now: float) -> Knowledge:
+    """What is known at the clock reading `now`."""
+    return Knowledge(state.problem, state.history(now), state.next_number, list(state.fits))
+
+
+def prepare_choice(state: State, now: float, context: Params | None, fixed: Params | None) -> Callable[[Cache], Chosen]:
+    """The next query at the clock reading `now`, still to be computed; later events do not change it."""
+    known = look_at(state, now)
+    situation = find_situation(state, known.history, state.encode_context(context)[1], fixed)
+    rng = np.random.default_rng([state.settings.seed, known.t])
+    return partial(decide, known.problem, known.history, situation, known.fits, rng)
+
+
+def decode_choice(settings: Settings, x: Array, fixed: Params | None) -> dict[str, Any]:
+    """A chosen query as params, with what was fixed by hand as it was given."""
+    return {**settings.space.decode(x), **(fixed or {})}
+
+
+def find_situation(state: State, h: History, z: Array, fixed: Params | None = None) -> Situation:
+    """What the next query is about: its context, what is fixed by hand, and which queries to keep away from."""
+    space, problem, repeats = state.settings.space, state.problem, state.settings.repeats
+    given, matching = np.full(space.domain.D, np.nan), None
+    if fixed is not None and isinstance(space.domain, Finite):
+        matching = np.zeros(len(space.domain.Q), dtype=bool)
+        matching[space.matching(fixed)] = True
+    elif fixed is not None:
+        for i, columns in space.fix(fixed).items():
+            given[problem.compact.columns[i]] = columns
+        if problem.Q is not None:
+            matching = np.all(np.isnan(given) | (np.abs(problem.Q - given) <= SAME), axis=1)
+    here = np.all(h.X[:, : problem.split] == z, axis=1)
+    away = {"always": np.zeros_like(here), "heard": _out(state, h), "never": ~h.gone}[repeats] & here
+    return Situation(
+        t=state.next_number,
+        turn=int(np.sum(here & ~h.by_hand)),
+        z=z,
+        given=given,
+        open=matching,
+        taken=h.X[away, problem.split :],
+        strict=repeats == "never",
+        shift=state.shift,
+    )
+
+
+def _out(state: State, h: History) -> Mask:
+    """The queries that are pending, and those that expired without information."""
+    return h.pending | (~h.known & ~h.gone) if state.settings.silence.forgets else h.pending
+
+
+def find_worst(state: State, now: float) -> Worst:
+    """The floor, or what stands in for it, and whether anything looks at it."""
+    h, problem = state.history(now), state.problem
+    fills = any(silence_of(problem, move).uses_floor for move in problem.algorithm.turns(problem.cumulative))
+    return Worst(
+        value=problem.bounds.stand_in(h.y[h.seen]),
+        stated=problem.bounds.floor is not None,
+        used=fills or problem.algorithm.model.scaling.uses_floor or bool(np.any(h.infeasible)),
+    )
+
+
+def replay_choice(settings: Settings, events: Iterable[Event], asked: Asked) -> Replay:
+    """Compute a recorded choice again, from the settings as created and the events that it knew."""
+    state = State(settings)
+    for position, event in enumerate(events, start=1):
+        if position <= asked.knew or (isinstance(event, Asked) and event.number < asked.number):
+            state.apply(event)
+    with one_thread():
+        choice = prepare_choice(state, asked.considered_at, asked.context, asked.fixed)(Cache())
+        params = decode_choice(settings, choice.x, asked.fixed)
+        same = params == dict(asked.params)
+        gap = 0.0 if same else _measure_gap(state, asked, choice)
+    alike = (asked.versions or state.versions) == versions()
+    return Replay(number=asked.number, params=params, same=same, alike=alike, gap=gap)
+
+
+def _measure_gap(state: State, asked: Asked, choice: Chosen) -> float:
+    """How much worse a recorded query is than this choice, as a share of the acquisition's range."""
+    history = state.history(asked.considered_at)
+    situation = find_situation(state, history, state.encode_context(asked.context)[1], asked.fixed)
+    rng = np.random.default_rng([state.settings.seed, asked.number])
+    fits = state.fits if choice.fitted is None else [*state.fits, choice.fitted]
+    x = state.settings.space.encode(asked.params)
+    return shortfall(state.problem, history, situation, fits, rng, x, choice.x)
