@@ -20,6 +20,7 @@ import numpy as np
 from belated.errors import InvalidInput
 from belated.execution.evaluate import Objective
 from belated.execution.parallel import in_parallel
+from belated.simulation.clock import SimulatedClock
 from belated.simulation.regret import regret
 from belated.simulation.simulate import simulate
 from belated.simulation.task import Task, remembered
@@ -117,7 +118,7 @@ def study_of(job: Job, task: Task, url: str | None) -> Study:
         algorithm=curve.algorithm,
         initial=INITIAL if job.reading == "text" else BY_HAND,
         seed=job.seed,
-        clock=lambda: 0.0,
+        clock=SimulatedClock(),
     )
 
 

@@ -28,6 +28,7 @@ from belated.study import Study, studies
 if TYPE_CHECKING:
     from belated import delays
     from belated.comparison.compare import compare
+    from belated.simulation.clock import SimulatedClock
     from belated.simulation.regret import regret
     from belated.simulation.simulate import simulate
 
@@ -53,6 +54,7 @@ __all__ = [
     "Receipt",
     "Replay",
     "SilenceWarning",
+    "SimulatedClock",
     "Study",
     "Trial",
     "Unavailable",
@@ -79,6 +81,8 @@ def __getattr__(name: str) -> Any:
     """The simulated world is imported when it is first used: a study in the real one does without."""
     from importlib import import_module
 
+    if name == "SimulatedClock":
+        return import_module("belated.simulation.clock").SimulatedClock
     if name == "simulate":
         return import_module("belated.simulation.simulate").simulate
     if name == "regret":

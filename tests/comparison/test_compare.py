@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import belated
-from belated import Choice, Integer, InvalidInput, NothingHeard, Points, Real, Study, simulate
+from belated import Choice, Integer, InvalidInput, NothingHeard, Points, Real, SimulatedClock, Study, simulate
 from belated.comparison.candidates import candidates, scale_of, wait_of
 from belated.comparison.compare import Course, _regrets, measured
 from belated.comparison.compared import LEVEL, Compared, compared
@@ -34,7 +34,7 @@ def spread(study: Study) -> dict[str, Any]:
 
 
 def played(delay: Any, rounds: int = 60, f: Any = hill, noise: float = 0.2, **said: Any) -> Study:
-    said = {"space": {"x": Real(0, 1)}, "silence": "unknown", "seed": 0, **said}
+    said = {"space": {"x": Real(0, 1)}, "silence": "unknown", "seed": 0, "clock": SimulatedClock(), **said}
     study = Study.create(**{key: value for key, value in said.items() if key not in ("every", "contexts")})
     more = {key: said[key] for key in ("every", "contexts") if key in said}
     for _ in simulate(study, f, delay=delay, rounds=rounds, seed=1, noise=noise, choose=spread, **more):

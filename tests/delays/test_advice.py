@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from belated import Contradiction, InvalidInput, Real, Study, simulate
+from belated import Contradiction, InvalidInput, Real, SimulatedClock, Study, simulate
 from belated.delays.advice import Advice, _stage, adjust, is_due, waited
 from belated.errors import AlreadyExists
 from belated.learner.algorithms import paper
@@ -38,7 +38,7 @@ def f(params: Any) -> float:
 
 def create(**said: Any) -> Study:
     implied = {} if said.get("algorithm", "default") != "default" else {"silence": "floor"}
-    return Study.create(**{"space": GRID, "floor": -1.0, "seed": 0, **implied, **said})
+    return Study.create(**{"space": GRID, "floor": -1.0, "seed": 0, "clock": SimulatedClock(), **implied, **said})
 
 
 def anywhere(study: Study) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_what_is_kept_open_is_the_sum_of_survival(waits: list[tuple[int, bool]],
 
 
 def test_advice_by_the_clock() -> None:
-    study = played(create(patience="30d", clock=Clock()), Exponential(36000.0), rounds=120, every="1h")
+    study = played(create(patience="30d"), Exponential(36000.0), rounds=120, every="1h")
     advice, delays = study.advise(), study.delays()
     assert (advice.scale, advice.current) == ("clock", Patience(30 * 86400.0, by_clock=True))
     assert advice.patience is not None

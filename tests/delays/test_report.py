@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import belated
-from belated import Choice, Integer, InvalidInput, Points, Real, SilenceWarning, Study, simulate
+from belated import Choice, Integer, InvalidInput, Points, Real, SilenceWarning, SimulatedClock, Study, simulate
 from belated.delays import report as waits
 from belated.delays.report import DelayReport
 from belated.learner.delays.distributions import ByInput, Exponential, Geometric, LogNormal, Poisson, Sometimes
@@ -22,7 +22,7 @@ SPACE = {"x": Real(0, 1), "kind": Choice("a", "b", "c")}
 
 
 def create(**said: Any) -> Study:
-    return Study.create(**{"space": SPACE, "seed": 0, "silence": "unknown", **said})
+    return Study.create(**{"space": SPACE, "seed": 0, "silence": "unknown", "clock": SimulatedClock(), **said})
 
 
 def anywhere(study: Study) -> dict[str, Any]:

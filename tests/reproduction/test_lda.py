@@ -50,6 +50,7 @@ def test_by_the_clock_outcomes_come_when_the_configuration_has_run() -> None:
         algorithm="GP-UCB-SDF",
         patience="5h",
         seed=0,
+        clock=belated.SimulatedClock(),
     )
     assert task.delay is not None
     for _ in belated.simulate(study, task.f, delay=task.delay, rounds=30, seed=0, workers=4):

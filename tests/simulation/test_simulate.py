@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -26,7 +27,7 @@ def create(**said: Any) -> Study:
         said.setdefault("silence", "unknown")
     if str(said.get("algorithm", "")).endswith("SDF"):
         said.setdefault("patience", 8)
-    return Study.create(**{"space": GRID, "seed": 0, **said})
+    return Study.create(**{"space": GRID, "seed": 0, "clock": belated.SimulatedClock(), **said})
 
 
 def f(params: Any) -> float:
@@ -317,6 +318,15 @@ def test_on_the_clock_too_two_simulations_in_a_row_are_one(pace: Any) -> None:
     assert [(t.params, t.outcome, t.delay) for t in one.trials()] == [
         (t.params, t.outcome, t.delay) for t in two.trials()
     ]
+
+
+def test_only_a_clock_that_is_made_for_it_is_driven() -> None:
+    for pace in ({"every": "1h"}, {"workers": 2}):
+        study = create(clock=time.time)
+        with pytest.raises(InvalidInput, match=r"create or open it with clock=belated\.SimulatedClock\(\)$"):
+            run(study, delay=Fixed(1.0), rounds=2, **pace)
+        assert study.clock is time.time
+        assert not study.events()
 
 
 def test_when_the_simulation_is_over_the_study_stands_at_its_end() -> None:

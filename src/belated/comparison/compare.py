@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from belated.learner.arrays import Array
 from belated.learner.delays.survival import ENOUGH
 from belated.learner.silence import Silence
 from belated.record.ledger.memory import MemoryLedger
+from belated.simulation.clock import SimulatedClock
 from belated.simulation.simulate import simulate
 from belated.study import Study
 from belated.validation import shown, whole
@@ -146,7 +146,7 @@ def make(plan: Plan) -> World:
 def run(job: Job) -> Course:
     """One study from its first query to its last."""
     world, settings = job.world, replace(job.candidate.settings, seed=job.world.number)
-    study = Study(settings, MemoryLedger(), None, time.time)
+    study = Study(settings, MemoryLedger(), None, SimulatedClock())
     for _ in simulate(
         study,
         world.nature.outcome,

@@ -20,6 +20,7 @@ from belated.execution.evaluate import in_turn
 from belated.learner.delays.distributions import Delay
 from belated.patience import duration
 from belated.results import Trial
+from belated.simulation.clock import SimulatedClock
 from belated.study import Study
 from belated.validation import Params, number, shown, whole
 
@@ -73,7 +74,8 @@ def simulate(
     seed      of noise and delays: the same for every study, so that algorithms can be compared in pairs
     noise     standard deviation of the normal noise added to f
     contexts  one context per round (a list, any iterable, or a function of the round's number) for a contextual study
-    every     ask on a schedule ("1h"); or workers: ask whenever one of so many is free. Both drive the study's clock.
+    every     ask on a schedule ("1h"); or workers: ask whenever one of so many is free. Both drive the study's clock,
+              which must be a SimulatedClock
     choose    what to ask instead of the study's own choice, from the study as it then is: other programs' algorithms
               in the same world
 
@@ -103,8 +105,12 @@ def simulate(
         if study.settings.patience.by_clock:
             raise InvalidInput("patience is by the clock: say every= or workers=, so that the simulation has one")
         return _by_rounds(study, world, count, contexts, choose)
+    if not isinstance(study.clock, SimulatedClock):
+        raise InvalidInput(
+            "every= and workers= drive the study's clock: create or open it with clock=belated.SimulatedClock()"
+        )
     pace = _on_schedule(duration(every, "every")) if every is not None else _when_free(whole(workers, "workers"))
-    return _by_clock(study, world, count, contexts, choose, pace)
+    return _by_clock(study, study.clock, world, count, contexts, choose, pace)
 
 
 def _context_of(contexts: Contexts | None) -> Callable[[int], Params | None]:
@@ -124,7 +130,7 @@ def _pending(study: Study) -> list[Trial]:
 def reply(study: Study, world: World, trial: Trial) -> None:
     """Tell the outcome, unless the caller has ended the trial meanwhile ("lost" ends nothing: an outcome is taken)."""
     now = study.trial(trial.number)
-    if now.outcome is not None or now.failure not in (None, "lost"):
+    if not now.takes_outcome:
         return
     try:
         y = world.outcome(trial)
@@ -178,12 +184,18 @@ def _when_free(workers: int) -> Pace:
 
 
 def _by_clock(
-    study: Study, world: World, rounds: int, contexts: Contexts | None, choose: Chooser | None, pace: Pace
+    study: Study,
+    clock: SimulatedClock,
+    world: World,
+    rounds: int,
+    contexts: Contexts | None,
+    choose: Chooser | None,
+    pace: Pace,
 ) -> Iterator[Trial]:
     context = _context_of(contexts)
     asked = study.trials()
     last = max((trial.asked_at for trial in asked), default=0.0)
-    now = max([last, *(trial.told_at for trial in asked if trial.told_at is not None)])
+    clock.seconds = max([last, *(trial.told_at for trial in asked if trial.told_at is not None)])
     coming = [(trial.asked_at + world.wait(trial), trial.number, trial) for trial in _pending(study)]
     heapq.heapify(coming)
     on_their_way = {number: when for when, number, _ in coming}
@@ -195,13 +207,11 @@ def _by_clock(
         return on_their_way.get(t.number, t.told_at or t.asked_at)
 
     busy = [(t.asked_at, back(t)) for t in asked]  # each query's worker: since when, and until when at the longest
-    study.clock = lambda: now  # and so it stays: when the simulation is over, the study stands at its end
 
     def answer(until: float) -> None:
-        nonlocal now
         while coming and coming[0][0] <= until:
             when, _, trial = heapq.heappop(coming)
-            now = max(now, when)
+            clock.seconds = max(clock.seconds, when)
             reply(study, world, trial)
 
     def free() -> list[float]:
@@ -216,11 +226,11 @@ def _by_clock(
                 "every worker waits for an outcome that never comes; give the study a patience by the clock"
             )
         answer(following)
-        last = now = max(now, following)
+        last = clock.seconds = max(clock.seconds, following)
         trial = _ask(study, choose, context(s))
         wait = world.wait(trial)
         heapq.heappush(coming, (trial.asked_at + wait, trial.number, trial))
         busy.append((trial.asked_at, trial.asked_at + wait))
         yield trial
     following = pace(free(), last)
-    answer(following if math.isfinite(following) else now)
+    answer(following if math.isfinite(following) else clock.seconds)
