@@ -10,6 +10,7 @@ import pytest
 from click.testing import Result
 
 import belated
+from belated.delays.wording import describe_counts, describe_forecast, format_time
 from belated.learner.delays.distributions import ByInput, Distribution, Geometric, Poisson
 from tests.cli import shell
 
@@ -51,7 +52,7 @@ def test_before_anything_was_asked_or_heard() -> None:
     assert said("delays")["quantiles"][0] == {"share": 0.25, "within": None}
     invoke("ask", "-n", "3")
     assert invoke("delays", "lab").stdout == (
-        "0 heard, 3 pending.\n\nFewer than ten were heard: too few to foretell more.\n"
+        "0 heard, 3 pending.\n\nFewer than ten were heard: too few for a forecast.\n"
     )
     invoke("tell", "2", "0.5")
     assert invoke("delays", "lab").stdout.splitlines()[:5] == [
@@ -68,16 +69,16 @@ def test_the_layout_has_every_sentence_once() -> None:
     study.add({"x": 0.5}, 0.1)
     report, printed = study.delays(), invoke("delays").stdout
     lines = printed.splitlines()
-    assert lines[:2] == list(report.counted)
+    assert lines[:2] == describe_counts(report)
     assert lines[3:9] == [
         "share  has come within",
         *(
-            f"{100 * q:.0f} %   {report.spelled(t)}"
+            f"{100 * q:.0f} %   {format_time(t, report.scale)}"
             for q in (0.25, 0.5, 0.75, 0.9, 0.95)
             if (t := report.quantile(q)) is not None
         ),
     ]
-    assert lines[10:] == [*report.foretold, *(f"{finding.words}." for finding in report.depends)]
+    assert lines[10:] == [*describe_forecast(report), *(f"{finding.words}." for finding in report.depends)]
     assert lines[10].startswith("Within patience (20 rounds) 100 % arrive (95 % confidence: between ")
     assert lines[-2].startswith("No sign that delays depend on the query (p = ")
     assert "!" not in printed

@@ -85,7 +85,7 @@ def test_rounds_by_hand() -> None:
     assert report.still_to_come == 0.5
     assert str(report) == (
         "2 heard, 3 pending (1 of them past patience). Half of all have not come yet. "
-        "Fewer than ten were heard: too few to foretell more."
+        "Fewer than ten were heard: too few for a forecast."
     )
 
 
@@ -122,7 +122,7 @@ def test_an_added_trial_with_its_outcome_has_no_delay() -> None:
     report = study.delays()
     assert (report.heard, report.pending, report.added) == (1, 1, 3)
     assert report.rounds.waited.tolist() == [2, 1]
-    assert str(report).startswith("1 heard, 1 pending. 3 were added with the outcome and count for nothing here.")
+    assert str(report).startswith("1 heard, 1 pending. 3 trials came with their outcomes and have no delay.")
 
 
 @pytest.mark.parametrize("kind", ["lost", "infeasible", "withdrawn"])

@@ -6,6 +6,7 @@ import click
 
 from belated.cli._common import as_json, opened, say, taken, verb
 from belated.delays.report import SHARES, DelayReport
+from belated.delays.wording import describe_counts, describe_forecast, format_time
 from belated.wording import format_table
 
 
@@ -32,15 +33,15 @@ def delays(words: tuple[str, ...], url: str, in_json: bool, by: str | None) -> N
 def laid_out(report: DelayReport) -> str:
     """The counts, the quantiles, and what follows from them, a sentence to a line."""
     flag = [f"! {report.warning}"] if report.warning else []
-    said = [*report.foretold, *(f"{finding.words}." for finding in report.depends), *flag]
-    blocks = ["\n".join(report.counted), quantiles(report) if report.heard else "", "\n".join(said)]
+    said = [*describe_forecast(report), *(f"{finding.words}." for finding in report.depends), *flag]
+    blocks = ["\n".join(describe_counts(report)), quantiles(report) if report.heard else "", "\n".join(said)]
     return "\n\n".join(filter(None, blocks))
 
 
 def quantiles(report: DelayReport) -> str:
     times = [report.quantile(share) for share in SHARES]
     rows = [
-        [f"{100 * share:.0f} %", "not yet" if t is None else report.spelled(t)]
+        [f"{100 * share:.0f} %", "not yet" if t is None else format_time(t, report.scale)]
         for share, t in zip(SHARES, times, strict=True)
     ]
     return format_table(["share", "has come within"], rows)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from belated.delays.report import DelayReport, TimeScale, report_delays
+from belated.delays.wording import LEGEND, describe_patience
 from belated.errors import InvalidInput, NotPositiveDefinite
 from belated.learner.arrays import Array
 from belated.learner.belief import Belief
@@ -135,11 +136,6 @@ def _readable(seconds: float) -> float:
     return float(f"{seconds:.3g}") if seconds < 1000 else float(round(seconds))
 
 
-LEGEND = (
-    "interval: β + Σ σ over the queries of the last m, in units of β; cost: interval / lower limit of what arrives."
-)
-
-
 class Spread(NamedTuple):
     """What ν is made of."""
 
@@ -207,7 +203,7 @@ class AdviceBasis:
             rows=rows,
             recommended=None if chosen is None else chosen.m,
             reason=reason,
-            meaning=meaning(self.settings),
+            meaning=describe_patience(self.settings),
             scale=self.delays.scale,
             current=own,
             heard=self.arrivals.heard,
@@ -306,25 +302,6 @@ def waited(arrivals: Arrivals, m: float) -> float:
     S = arrivals.survival
     ends = np.concatenate([S.times[S.times < m], [m]])
     return float(np.sum(np.diff(ends, prepend=0.0) * np.concatenate([[1.0], S.survival])[: len(ends)]))
-
-
-def meaning(settings: Settings) -> str:
-    """What becomes of a query that is not heard within patience, in words."""
-    silence = settings.silence
-    after = (
-        "an outcome that comes later is still used"
-        if settings.late == "use"
-        else "an outcome that comes later is recorded, and not used"
-    )
-    if silence.fills == "nothing":
-        return f"Silence is nothing to the model, before m and after; {after}."
-    if silence.forgets:
-        return f"After m, a query that was not heard counts as never asked; {after}."
-    if silence.fills == "floor":
-        return f"After m, silence counts as an outcome, the floor; {after}."
-    if silence.fills == "between":
-        return f"After m, silence counts as the floor, and the less the likelier its outcome is to come; {after}."
-    return f"After m, silence counts as what {silence!r} makes of it; {after}."
 
 
 # patience="auto" ------------------------------------------------------------------------------------------------------

@@ -16,19 +16,18 @@ from typing import Any, Literal
 
 import numpy as np
 
+from belated.delays.wording import FLOOR_WARNING, caution_about_outcome, describe_delays, describe_dependence
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.blas import one_thread
 from belated.learner.choice.candidates import with_context
-from belated.learner.delays.dependence import Trend, Verdict, by_outcome, by_query
-from belated.learner.delays.survival import ENOUGH, Arrivals, Band, Nearby
+from belated.learner.delays.dependence import Verdict, by_outcome, by_query
+from belated.learner.delays.survival import Arrivals, Band, Nearby
 from belated.patience import duration
 from belated.record.state import State
 from belated.settings import Settings
 from belated.space.encoding import Space
-from belated.space.parameters import Choice
 from belated.validation import Params, number, shown
-from belated.wording import join_words
 
 LEVEL = 0.05  # of all that is tested together (Holm)
 SHARES = (0.25, 0.5, 0.75, 0.9, 0.95)  # whose quantiles are shown
@@ -37,7 +36,7 @@ TimeScale = Literal["rounds", "clock"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Dependence:
     """One thing that delays were tested for depending on."""
 
     on: Literal["query", "context", "outcome"]
@@ -70,7 +69,7 @@ class DelayReport:
     >>> report.heard, report.pending, report.quantile(0.5)
     (2, 2, 4.0)
     >>> print(report)
-    2 heard, 2 pending. 90 % arrive within 4 rounds. Fewer than ten were heard: too few to foretell more.
+    2 heard, 2 pending. 90 % arrive within 4 rounds. Fewer than ten were heard: too few for a forecast.
     """
 
     settings: Settings
@@ -177,7 +176,7 @@ class DelayReport:
     # What delays depend on --------------------------------------------------------------------------------------------
 
     @cached_property
-    def depends(self) -> tuple[Finding, ...]:
+    def depends(self) -> tuple[Dependence, ...]:
         """Whether delays depend on the query, on the context, on the outcome; empty while fewer than ten were heard.
 
         p-values of 999 redraws, from at most 2000 trials spread evenly over the order of asking. Those of query and
@@ -188,18 +187,18 @@ class DelayReport:
         passed = [p * (len(p_values) - i) <= LEVEL for i, p in enumerate(p_values)]
         most = max((p for p, _ in zip(p_values, _while(passed), strict=False)), default=-1.0)
         findings = [
-            Finding(on=on, p=verdict.p, found=verdict.p <= most, words=self._say(on, verdict, verdict.p <= most))
+            Dependence(
+                on=on,
+                p=verdict.p,
+                found=verdict.p <= most,
+                words=describe_dependence(self, on, verdict, verdict.p <= most),
+            )
             for on, verdict in tested.items()
         ]
         also = {finding.on for finding in findings if finding.found}
         if "outcome" in also and len(also) > 1 and not self._beyond_the_query:
-            others = " and the ".join(on for on in ("query", "context") if on in also)
-            findings = [
-                replace(f, words=f"{f.words}; that may be no more than what the {others} makes of it")
-                if f.on == "outcome"
-                else f
-                for f in findings
-            ]
+            caution = caution_about_outcome([on for on in ("query", "context") if on in also])
+            findings = [replace(f, words=f"{f.words}; {caution}") if f.on == "outcome" else f for f in findings]
         return tuple(findings)
 
     @property
@@ -209,10 +208,7 @@ class DelayReport:
         punishes = silence.fills == "floor" and not silence.forgets
         if not punishes or not any(finding.found and finding.on == "query" for finding in self.depends):
             return ""
-        return (
-            'With silence="floor" slow queries count as bad ones. If silence here does not mean a bad outcome, '
-            'use silence="unknown", or silence="waiting" with a patience.'
-        )
+        return FLOOR_WARNING
 
     def plain(self) -> dict[str, Any]:
         """The same as plain values, for JSON."""
@@ -235,7 +231,7 @@ class DelayReport:
         }
 
     def __str__(self) -> str:
-        return " ".join(self._sentences())
+        return describe_delays(self)
 
     def __repr__(self) -> str:
         return f"DelayReport({self.heard} heard, {self.pending} pending, by {self.scale})"
@@ -268,7 +264,7 @@ class DelayReport:
         return np.empty(0) if space is None or context is None else space.encode(context)
 
     @cached_property
-    def _parts(self) -> dict[str, list[tuple[str, slice]]]:
+    def parts(self) -> dict[str, list[tuple[str, slice]]]:
         """The columns of every parameter of context and query, by name."""
         parts: dict[str, list[tuple[str, slice]]] = {"context": [], "query": []}
         at = 0
@@ -279,7 +275,7 @@ class DelayReport:
         return parts
 
     def _columns(self, *kinds: str, rows: Mask | slice = slice(None)) -> list[Array]:
-        return [self.X[rows][:, where] for kind in kinds for _, where in self._parts[kind]]
+        return [self.X[rows][:, where] for kind in kinds for _, where in self.parts[kind]]
 
     @cached_property
     def _verdicts(self) -> dict[Literal["query", "context", "outcome"], Verdict | None]:
@@ -315,7 +311,7 @@ class DelayReport:
             verdict = self._verdicts[finding.on]
             if not finding.found or finding.on == "outcome" or verdict is None:
                 continue
-            parts = [where for _, where in self._parts[finding.on]]
+            parts = [where for _, where in self.parts[finding.on]]
             shown_by = [where for where, trend in zip(parts, verdict.trends, strict=True) if trend.p <= LEVEL]
             columns += [column for where in shown_by or parts for column in range(where.start, where.stop)]
         return columns
@@ -333,119 +329,9 @@ class DelayReport:
                 self._models[scale] = Nearby.fit(self.X[:, self._matter], self._on(scale).arrivals)
         return self._models[scale]
 
-    # In words ---------------------------------------------------------------------------------------------------------
-
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """How many were heard and were not, a sentence each."""
-        expired = f" ({self.expired} of them past patience)" if self.expired else ""
-        failed = f", {self.failed} failed" if self.failed else ""
-        seen = f"{self.heard} heard, {self.pending} pending{expired}{failed}."
-        if not self.added:
-            return (seen,)
-        counts = "was added with the outcome and counts", "were added with the outcome and count"
-        return seen, f"{_count(self.added, *counts)} for nothing here."
-
-    @property
-    def foretold(self) -> tuple[str, ...]:
-        """What is to be expected, a sentence each: within patience, never, and of the pending."""
-        return tuple(self._foretold())
-
-    def spelled(self, t: float) -> str:
-        """A time of this report's scale in words."""
-        if self.scale == "rounds":
-            return f"{t:g} round{'' if t == 1 else 's'}"
-        for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
-            if t >= 2 * size:
-                return f"{t / size:.3g} {unit}"
-        return f"{t:.3g} seconds"
-
-    def _sentences(self) -> Iterator[str]:
-        yield from self.counted
-        if self.heard:
-            yield self._halves()
-        yield from self.foretold
-        yield from (f"{finding.words}." for finding in self.depends if finding.found)
-        if self.depends and not any(finding.found for finding in self.depends):
-            tested = join_words([finding.on for finding in self.depends], " or the ")
-            yield f"No sign that delays depend on the {tested}."
-        if self.warning:
-            yield self.warning
-
-    def _foretold(self) -> Iterator[str]:
-        if self.heard < ENOUGH:
-            if self.heard or self.pending:
-                yield "Fewer than ten were heard: too few to foretell more."
-            return
-        if (rho := self.in_time) is not None:
-            within = f"Within patience ({self.settings.patience})"
-            band = f"between {100 * rho.low:.0f} and {100 * rho.high:.0f} %"
-            yield f"{within} {100 * rho.estimate:.0f} % arrive (95 % confidence: {band})."
-        yield (
-            f"About {100 * self.never:.0f} % never come."
-            if self.settled
-            else "Whether some never come cannot be told yet: none was silent for much longer than the longest delay."
-        )
-        if self.pending and self.still_to_come is not None:
-            soon = (
-                f"{self.expected(rounds=10):.1f} within 10 rounds"
-                if self.scale == "rounds"
-                else f"{self.expected('1h'):.1f} within an hour"
-            )
-            yield f"Of the pending about {self.still_to_come * self.pending:.1f} are still to come, {soon}."
-
-    def _halves(self) -> str:
-        half, most = self.quantile(0.5), self.quantile(0.9)
-        if half is None:
-            return "Half of all have not come yet."
-        if most == half:
-            return f"90 % arrive within {self.spelled(half)}."
-        within = f"Half arrive within {self.spelled(half)}"
-        return f"{within}." if most is None else f"{within}, 90 % within {self.spelled(most)}."
-
-    def _say(self, on: Literal["query", "context", "outcome"], verdict: Verdict, found: bool) -> str:
-        if not found:
-            return f"No sign that delays depend on the {on} (p = {verdict.p:.3g})"
-        start = f"Delays seem to depend on the {on} (p = {verdict.p:.3g})"
-        if on == "outcome":
-            trend = verdict.trends[0]
-            if abs(trend.bow) > abs(trend.rise):
-                return f"{start}: {'middling' if trend.bow > 0 else 'extreme'} outcomes come later"
-            return f"{start}: {'better' if trend.rise > 0 else 'worse'} outcomes come later"
-        space = self.settings.context if on == "context" else self.settings.space
-        named = [
-            _where(space, name, trend)
-            for (name, _), trend in zip(self._parts[on], verdict.trends, strict=True)
-            if trend.p <= LEVEL
-        ]
-        return f"{start}: slower {join_words(named)}" if named else f"{start}, by no parameter alone"
-
-
-def _where(space: Space | None, name: str, trend: Trend) -> str:
-    if trend.options:
-        return f"where {name} is {_options(space, name)[int(np.argmax(trend.options))]}"
-    if abs(trend.bow) > abs(trend.rise):
-        return f"{'in the middle' if trend.bow > 0 else 'towards the ends'} of the range of {name}"
-    return f"where {name} is {'large' if trend.rise > 0 else 'small'}"
-
-
-def _options(space: Space | None, name: str) -> list[str]:
-    """The options of a coordinate without order, in the order of its columns."""
-    if space is None:
-        return []
-    i = space.names.index(name)
-    if isinstance(space.parameters, tuple):
-        parameter = space.parameters[i]
-        return [shown(option) for option in parameter.options] if isinstance(parameter, Choice) else []
-    return [shown(value) for value in dict.fromkeys(row[i] for row in space.parameters.rows)]
-
 
 def _named(space: Space | None) -> list[tuple[str, int]]:
     return [] if space is None else list(zip(space.names, space.widths, strict=True))
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"
 
 
 def _while(passed: Sequence[bool]) -> Iterator[bool]:

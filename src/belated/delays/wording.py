@@ -1,0 +1,174 @@
+"""The sentences of a delay report and of an advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from belated.learner.delays.dependence import Trend, Verdict
+from belated.learner.delays.survival import ENOUGH
+from belated.settings import Settings
+from belated.space.encoding import Space
+from belated.space.parameters import Choice
+from belated.validation import shown
+from belated.wording import format_count, join_words
+
+if TYPE_CHECKING:
+    from belated.delays.report import DelayReport
+
+LEVEL = 0.05  # of a test of one parameter
+FLOOR_WARNING = (
+    'With silence="floor" slow queries count as bad ones. If silence here does not mean a bad outcome, '
+    'use silence="unknown", or silence="waiting" with a patience.'
+)
+
+# Delays ---------------------------------------------------------------------------------------------------------------
+
+
+def describe_delays(report: DelayReport) -> str:
+    """The whole report, in sentences."""
+    return " ".join(_all_sentences(report))
+
+
+def _all_sentences(report: DelayReport) -> Iterator[str]:
+    yield from describe_counts(report)
+    if report.heard:
+        yield _describe_quantiles(report)
+    yield from describe_forecast(report)
+    yield from (f"{found.words}." for found in report.depends if found.found)
+    if report.depends and not any(found.found for found in report.depends):
+        tested = join_words([found.on for found in report.depends], " or the ")
+        yield f"No sign that delays depend on the {tested}."
+    if report.warning:
+        yield report.warning
+
+
+def describe_counts(report: DelayReport) -> list[str]:
+    """How many were heard and were not, a sentence each."""
+    expired = f" ({report.expired} of them past patience)" if report.expired else ""
+    failed = f", {report.failed} failed" if report.failed else ""
+    sentences = [f"{report.heard} heard, {report.pending} pending{expired}{failed}."]
+    if report.added:
+        many = report.added != 1
+        came = f"{format_count(report.added, 'trial')} came with {'their outcomes' if many else 'its outcome'}"
+        sentences.append(f"{came} and {'have' if many else 'has'} no delay.")
+    return sentences
+
+
+def describe_forecast(report: DelayReport) -> list[str]:
+    """What is to be expected, a sentence each: within patience, never, and of the pending."""
+    if report.heard < ENOUGH:
+        too_few = "Fewer than ten were heard: too few for a forecast."
+        return [too_few] if report.heard or report.pending else []
+    sentences = []
+    if (rho := report.in_time) is not None:
+        within = f"Within patience ({report.settings.patience})"
+        band = f"between {100 * rho.low:.0f} and {100 * rho.high:.0f} %"
+        sentences.append(f"{within} {100 * rho.estimate:.0f} % arrive (95 % confidence: {band}).")
+    sentences.append(
+        f"About {100 * report.never:.0f} % never come."
+        if report.settled
+        else "Whether some never come cannot be told yet: none was silent for much longer than the longest delay."
+    )
+    if report.pending and report.still_to_come is not None:
+        soon = (
+            f"{report.expected(rounds=10):.1f} within 10 rounds"
+            if report.scale == "rounds"
+            else f"{report.expected('1h'):.1f} within an hour"
+        )
+        coming = report.still_to_come * report.pending
+        sentences.append(f"Of the pending about {coming:.1f} are still to come, {soon}.")
+    return sentences
+
+
+def _describe_quantiles(report: DelayReport) -> str:
+    half, most = report.quantile(0.5), report.quantile(0.9)
+    if half is None:
+        return "Half of all have not come yet."
+    if most == half:
+        return f"90 % arrive within {format_time(half, report.scale)}."
+    within = f"Half arrive within {format_time(half, report.scale)}"
+    return f"{within}." if most is None else f"{within}, 90 % within {format_time(most, report.scale)}."
+
+
+def format_time(t: float, scale: Literal["rounds", "clock"]) -> str:
+    """A time of this scale in words."""
+    if scale == "rounds":
+        return f"{t:g} round{'' if t == 1 else 's'}"
+    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if t >= 2 * size:
+            return f"{t / size:.3g} {unit}"
+    return f"{t:.3g} seconds"
+
+
+def describe_dependence(
+    report: DelayReport, on: Literal["query", "context", "outcome"], verdict: Verdict, found: bool
+) -> str:
+    """Whether delays depend on it, and where they are longer."""
+    if not found:
+        return f"No sign that delays depend on the {on} (p = {verdict.p:.3g})"
+    start = f"Delays seem to depend on the {on} (p = {verdict.p:.3g})"
+    if on == "outcome":
+        trend = verdict.trends[0]
+        if abs(trend.bow) > abs(trend.rise):
+            return f"{start}: {'middling' if trend.bow > 0 else 'extreme'} outcomes come later"
+        return f"{start}: {'better' if trend.rise > 0 else 'worse'} outcomes come later"
+    space = report.settings.context if on == "context" else report.settings.space
+    places = [
+        _describe_place(space, name, trend)
+        for (name, _), trend in zip(report.parts[on], verdict.trends, strict=True)
+        if trend.p <= LEVEL
+    ]
+    return f"{start}: slower {join_words(places)}" if places else f"{start}, by no parameter alone"
+
+
+def caution_about_outcome(others: Sequence[str]) -> str:
+    """What to add where delays depend on the outcome, and on other things that the outcome depends on."""
+    return f"that may be no more than what the {' and the '.join(others)} makes of it"
+
+
+def _describe_place(space: Space | None, name: str, trend: Trend) -> str:
+    if trend.options:
+        return f"where {name} is {_list_options(space, name)[int(np.argmax(trend.options))]}"
+    if abs(trend.bow) > abs(trend.rise):
+        return f"{'in the middle' if trend.bow > 0 else 'towards the ends'} of the range of {name}"
+    return f"where {name} is {'large' if trend.rise > 0 else 'small'}"
+
+
+def _list_options(space: Space | None, name: str) -> list[str]:
+    """The options of a coordinate without order, in the order of its columns."""
+    if space is None:
+        return []
+    i = space.names.index(name)
+    if isinstance(space.parameters, tuple):
+        parameter = space.parameters[i]
+        return [shown(option) for option in parameter.options] if isinstance(parameter, Choice) else []
+    return [shown(value) for value in dict.fromkeys(row[i] for row in space.parameters.rows)]
+
+
+# Advice ---------------------------------------------------------------------------------------------------------------
+
+LEGEND = (
+    "interval: β + Σ σ over the queries of the last m, in units of β; cost: interval / lower limit of what arrives."
+)
+
+
+def describe_patience(settings: Settings) -> str:
+    """What becomes of a query that is not heard within patience."""
+    silence = settings.silence
+    after = (
+        "an outcome that comes later is still used"
+        if settings.late == "use"
+        else "an outcome that comes later is recorded, and not used"
+    )
+    if silence.fills == "nothing":
+        return f"Silence is nothing to the model, before m and after; {after}."
+    if silence.forgets:
+        return f"After m, a query that was not heard counts as never asked; {after}."
+    if silence.fills == "floor":
+        return f"After m, silence counts as an outcome, the floor; {after}."
+    if silence.fills == "between":
+        return f"After m, silence counts as the floor, and the less the likelier its outcome is to come; {after}."
+    return f"After m, silence counts as what {silence!r} makes of it; {after}."
