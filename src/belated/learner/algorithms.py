@@ -60,7 +60,12 @@ ONE, SQUARED_EXPONENTIAL, EVERY_TEN, FLOOR_TO_ONE = Constant(1.0), SE(0.2), Sche
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm:
-    """Everything that a choice depends on besides the study's history. Moves take turns in each context."""
+    """Everything that a choice depends on besides the study's history. Moves take turns in each context.
+
+    >>> from belated import Real, Study, algorithms
+    >>> algorithms.DEFAULT.name, algorithms.paper("asy-TS").late
+    ('default', 'use')
+    """
 
     name: str
     moves: tuple[Move, ...]
@@ -173,8 +178,10 @@ def paper(
     refit_every  rounds between fits; None fits nothing
     start        uncertainty-sampling queries first (what GP-BUCB's theory asks for)
 
-    >>> paper("GP-UCB-SDF", kernel=SE(0.1), lam=0.05, refit_every=None).name
-    'GP-UCB-SDF'
+    >>> from belated import Points, Study, algorithms, kernels
+    >>> algorithm = algorithms.paper("GP-UCB-SDF", kernel=kernels.SE(0.1), lam=0.05, refit_every=None)
+    >>> Study.create(space=Points([0.0, 0.5, 1.0]), algorithm=algorithm, floor=0.0, patience=20, seed=0)
+    Study(GP-UCB-SDF, maximize, silence=floor, 0 trials, 0 heard)
     """
     known = named(name, PAPER)
     if kernel is not None and (isinstance(kernel, type) or not callable(getattr(kernel, "on", None))):

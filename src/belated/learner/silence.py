@@ -64,7 +64,14 @@ def _rows(h: History, keep: Mask, unheard: Array | float) -> Filled:
 
 
 class Floor(Fieldless):
-    """The paper's rule: an unheard y_s counts as the least value f can take, for good once patience has run out."""
+    """The paper's rule: an unheard y_s counts as the least value f can take, for good once patience has run out.
+
+    >>> from belated import Points, Study, silence
+    >>> study = Study.create(space=Points([0.0, 1.0]), silence=silence.Floor(), floor=0.0, patience=5, seed=0)
+    >>> heard, pending = study.add({"x": 0.0}, 1.0), study.add({"x": 1.0})
+    >>> bool(study.posterior([{"x": 1.0}]).mean[0] < 0.9)  # no news is bad news
+    True
+    """
 
     forgets = False
     uses_floor = True
@@ -79,7 +86,17 @@ class Floor(Fieldless):
 class Unknown(Fieldless):
     """GP-BUCB, GP-BTS (hallucination): an unheard y_s counts as the mean given the heard; σ learns and μ does not.
 
-    After patience it is no information."""
+    After patience it is no information.
+
+    >>> from belated import Points, Study, silence
+    >>> study = Study.create(space=Points([0.0, 1.0]), silence=silence.Unknown(), seed=0)
+    >>> heard = study.add({"x": 0.0}, 1.0)
+    >>> before = study.posterior([{"x": 1.0}])
+    >>> pending = study.add({"x": 1.0})
+    >>> after = study.posterior([{"x": 1.0}])
+    >>> bool(abs(after.mean[0] - before.mean[0]) < 1e-9), bool(after.std[0] < before.std[0])
+    (True, True)
+    """
 
     forgets = True
     uses_floor = False
@@ -92,7 +109,16 @@ class Unknown(Fieldless):
 
 
 class Waiting(Fieldless):
-    """The floor while pending, so that the search looks elsewhere; no information once patience has run out."""
+    """The floor while pending, so that the search looks elsewhere; no information once patience has run out.
+
+    >>> from belated import Points, Study, silence
+    >>> study = Study.create(space=Points([0.0, 1.0]), silence=silence.Waiting(), floor=0.0, patience=1, seed=0)
+    >>> heard, pending = study.add({"x": 0.0}, 1.0), study.add({"x": 1.0})
+    >>> while_pending = study.posterior([{"x": 1.0}]).mean[0]
+    >>> later = study.add({"x": 0.0}, 1.0), study.add({"x": 0.0}, 1.0)  # two rounds on, its patience has run out
+    >>> bool(while_pending < study.posterior([{"x": 1.0}]).mean[0])
+    True
+    """
 
     forgets = True
     uses_floor = True
@@ -105,7 +131,16 @@ class Waiting(Fieldless):
 
 
 class Ignored(Fieldless):
-    """GP-UCB, asy-TS: what is not heard is not there. Rows come in order of arrival, so telling appends."""
+    """GP-UCB, asy-TS: what is not heard is not there. Rows come in order of arrival, so telling appends.
+
+    >>> from belated import Points, Study, silence
+    >>> study = Study.create(space=Points([0.0, 1.0]), silence=silence.Ignored(), seed=0)
+    >>> heard = study.add({"x": 0.0}, 1.0)
+    >>> before = study.posterior([{"x": 1.0}])
+    >>> pending = study.add({"x": 1.0})
+    >>> study.posterior([{"x": 1.0}]) == before
+    True
+    """
 
     forgets = True
     uses_floor = False
@@ -120,7 +155,13 @@ class Ignored(Fieldless):
 
 @dataclass(frozen=True)
 class Nearest:
-    """An unheard y_s counts as the average posterior mean at the k heard queries nearest to x_s (footnote of §3.1)."""
+    """An unheard y_s counts as the average posterior mean at the k heard queries nearest to x_s (footnote of §3.1).
+
+    >>> from belated import Real, Study, silence
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence=silence.Nearest(k=5), seed=0)
+    >>> study.settings.silence
+    Nearest(k=5)
+    """
 
     k: int = 3
     forgets = True
@@ -151,7 +192,13 @@ class Fading(Fieldless):
     p = (S(a) - S(∞)) / S(a) after a wait of a, S the survival of silence among all queries, or near x_s where the waits
     differ (1/2 while fewer than ten have come). Once patience has run out it counts with the share 1 - p: p = 1 is
     `Unknown`, p = 0 is `Floor`. So does ν_t: of a recent query it counts σ with the share 1 - p, and with S(∞) of one
-    that was heard."""
+    that was heard.
+
+    >>> from belated import Real, Study, silence
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence=silence.Fading(), floor=0.0, patience=10, seed=0)
+    >>> study.ask().status
+    'pending'
+    """
 
     forgets = False
     uses_floor = True
