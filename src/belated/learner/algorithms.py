@@ -62,9 +62,9 @@ ONE, SQUARED_EXPONENTIAL, EVERY_TEN, FLOOR_TO_ONE = Constant(1.0), SE(0.2), Sche
 class Algorithm:
     """Everything that a choice depends on besides the study's history. Moves take turns in each context.
 
-    >>> from belated import Real, Study, algorithms
-    >>> algorithms.DEFAULT.name, algorithms.paper("asy-TS").late
-    ('default', 'use')
+    >>> from belated import algorithms
+    >>> [name for name, algorithm in algorithms.PAPER.items() if algorithm.late == "ignore"]
+    ['GP-UCB-SDF', 'GP-TS-SDF']
     """
 
     name: str

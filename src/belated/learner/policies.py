@@ -108,7 +108,7 @@ class UncertaintySampling(Fieldless):
     >>> from belated import Points, Study, algorithms, kernels
     >>> algorithm = algorithms.paper("GP-BUCB", kernel=kernels.SE(0.3), lam=0.01, start=3)
     >>> study = Study.create(space=Points([0.0, 0.1, 0.5, 0.9, 1.0]), algorithm=algorithm, seed=0)
-    >>> [trial.params["x"] for trial in study.ask(n=3)]  # chosen so, then by GP-BUCB
+    >>> [trial.params["x"] for trial in study.ask(n=3)]  # each where least is known
     [0.0, 1.0, 0.5]
     """
 

@@ -157,10 +157,11 @@ class Ignored(Fieldless):
 class Nearest:
     """An unheard y_s counts as the average posterior mean at the k heard queries nearest to x_s (footnote of §3.1).
 
-    >>> from belated import Real, Study, silence
-    >>> study = Study.create(space={"x": Real(0, 1)}, silence=silence.Nearest(k=5), seed=0)
-    >>> study.settings.silence
-    Nearest(k=5)
+    >>> from belated import Points, Study, silence
+    >>> study = Study.create(space=Points([0.0, 0.1, 1.0]), silence=silence.Nearest(k=1), seed=0)
+    >>> _ = study.add({"x": 0.0}, 0.0), study.add({"x": 1.0}, 1.0), study.add({"x": 0.1})  # the last one is pending
+    >>> bool(study.posterior([{"x": 0.1}]).mean[0] < 0.3)  # as its neighbour
+    True
     """
 
     k: int = 3
@@ -194,10 +195,13 @@ class Fading(Fieldless):
     `Unknown`, p = 0 is `Floor`. So does ν_t: of a recent query it counts σ with the share 1 - p, and with S(∞) of one
     that was heard.
 
-    >>> from belated import Real, Study, silence
-    >>> study = Study.create(space={"x": Real(0, 1)}, silence=silence.Fading(), floor=0.0, patience=10, seed=0)
-    >>> study.ask().status
-    'pending'
+    >>> from belated import Points, Study, silence
+    >>> def belief(meaning):
+    ...     study = Study.create(space=Points([0.0, 1.0]), silence=meaning, floor=0.0, seed=0)
+    ...     heard, pending = study.add({"x": 0.0}, 1.0), study.add({"x": 1.0})
+    ...     return study.posterior([{"x": 1.0}]).mean[0]
+    >>> bool(belief(silence.Floor()) < belief(silence.Fading()) < belief(silence.Unknown()))
+    True
     """
 
     forgets = False
