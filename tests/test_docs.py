@@ -1,4 +1,4 @@
-"""Every Python block of the README and the docs runs, in order, one namespace per page."""
+"""Every Python block of the README, the docs and CONTRIBUTING runs, in order, one namespace per page."""
 
 import re
 import textwrap
@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(.*?)\s*")
 
 
@@ -42,7 +43,7 @@ def blocks_of(path: Path) -> list[Block]:
     return blocks(path.read_text(encoding="utf-8"))
 
 
-PAGES = [page for page in (README, *sorted(ROOT.glob("docs/**/*.md"))) if page.exists() and blocks_of(page)]
+PAGES = [page for page in (README, CONTRIBUTING, *sorted(ROOT.glob("docs/**/*.md"))) if blocks_of(page)]
 
 
 def test_the_readme_has_python() -> None:

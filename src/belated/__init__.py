@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from belated.simulation.regret import regret
     from belated.simulation.simulate import simulate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "AlreadyEnded",

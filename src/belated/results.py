@@ -22,7 +22,17 @@ def takes_outcome(told: bool, failure: Failure | None) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A query and what is known of it, as of the call that returned it."""
+    """A query and what is known of it, as of the call that returned it.
+
+    >>> from belated import Real, Study
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    >>> trial = study.ask()
+    >>> trial.number, trial.status, trial.outcome
+    (1, 'pending', None)
+    >>> _ = study.tell(trial, 0.83)
+    >>> study.trial(1).outcome  # a trial does not change; this one is newer
+    0.83
+    """
 
     number: int  # t
     params: Mapping[str, Any]  # x_t
@@ -52,7 +62,14 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """What became of a tell."""
+    """What became of a tell.
+
+    >>> from belated import Real, Study
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", ceiling=1.0, seed=0)
+    >>> receipt = study.tell(study.ask(), 1.2)
+    >>> receipt.status, receipt.used, receipt.note
+    ('heard', True, 'the outcome 1.2 is better than the ceiling 1.0')
+    """
 
     number: int
     status: Literal["heard", "duplicate", "late"]
@@ -62,7 +79,15 @@ class Receipt:
 
 
 class Belief(NamedTuple):
-    """What the study believes about f, in the user's units: a mean and a standard deviation per point asked about."""
+    """What the study believes about f, in the user's units: a mean and a standard deviation per point asked about.
+
+    >>> from belated import Real, Study
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    >>> _ = study.add({"x": 0.2}, 0.5), study.add({"x": 0.8}, 0.7)
+    >>> belief = study.posterior([{"x": 0.2}, {"x": 0.5}])
+    >>> bool(belief.std[0] < belief.std[1])  # more is known where something was heard
+    True
+    """
 
     mean: Array
     std: Array
@@ -70,7 +95,12 @@ class Belief(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Worst:
-    """The value that counts as the worst: the floor, or what stands in for one that nobody stated."""
+    """The value that counts as the worst: the floor, or what stands in for one that nobody stated.
+
+    >>> from belated import Real, Study
+    >>> print(Study.create(space={"x": Real(0, 1)}, silence="floor", floor=0.0, seed=0).floor)
+    floor 0
+    """
 
     value: float | None  # None: nothing was heard to stand in, and the prior mean does
     stated: bool
@@ -83,7 +113,14 @@ class Worst:
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """A choice computed again from what it knew."""
+    """A choice computed again from what it knew.
+
+    >>> from belated import Real, Study
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    >>> trials = study.ask(n=3)
+    >>> print(study.replay(3))
+    trial 3: the same query, bit for bit
+    """
 
     number: int
     params: Mapping[str, Any]  # what was chosen this time

@@ -76,8 +76,9 @@ Result = TypeVar("Result")
 
 
 class Study:
-    """Ask and tell, in memory.
+    """What to try next, and what came of it; kept in memory, in a SQLite file or in PostgreSQL.
 
+    >>> from belated import Real, Study
     >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
     >>> trial = study.ask()
     >>> study.tell(trial, 0.83).status
@@ -114,8 +115,10 @@ class Study:
         seed: int | None = None,
         clock: Callable[[], float] | None = None,
     ) -> Study:
-        """A new study, in memory.
+        """A new study; with a url the one of that name, if there is one with the same settings.
 
+        url        where it is kept: "sqlite:///lab.db" or "postgresql://user@host/database"; None: in memory
+        name       what it is called there: letters, digits, ".", "_" and "-"; in memory it may be left out
         space      {"x": Real(0, 1), "n": Integer(1, 8), "kind": Choice("a", "b")}, or Points([...])
         context    a space of the same kind, when every ask comes with a context
         goal       "maximize" or "minimize"
@@ -133,6 +136,13 @@ class Study:
         initial    space-filling queries to begin with; None: what suits the space
         seed       makes every choice repeatable; None: drawn, see study.seed
         clock      a function returning seconds; None: time.time
+
+        >>> from belated import Choice, Real, Study
+        >>> space = {"temperature": Real(20, 90), "solvent": Choice("water", "ethanol")}
+        >>> Study.create(space=space, silence="unknown", patience="14d", seed=0)
+        Study(default, maximize, silence=unknown, 0 trials, 0 heard)
+        >>> Study.create("sqlite:///lab.db", "catalyst", space=space, goal="minimize", algorithm="GP-BTS", seed=0)
+        Study(catalyst: GP-BTS, minimize, silence=unknown, 0 trials, 0 heard)
         """
         if isinstance(url, Mapping | Points | Space):
             raise InvalidInput("the space must be given by name: Study.create(space=...)")
@@ -168,7 +178,13 @@ class Study:
 
     @classmethod
     def open(cls, url: str, name: str, *, clock: Callable[[], float] | None = None) -> Study:
-        """A study that was created before, here or elsewhere."""
+        """A study that was created before, here or elsewhere.
+
+        >>> from belated import Real, Study
+        >>> trial = Study.create("sqlite:///lab.db", "flasks", space={"x": Real(0, 1)}, silence="unknown", seed=0).ask()
+        >>> Study.open("sqlite:///lab.db", "flasks").trial(1) == trial  # tomorrow, in another process
+        True
+        """
         _check_name(name)
         place = store(url)
         spec = place.spec(name)
@@ -178,16 +194,35 @@ class Study:
 
     @property
     def settings(self) -> Settings:
-        """What the study was created with, its floor and limits as amended, its patience as it is now."""
+        """What the study was created with, its floor and limits as amended, its patience as it is now.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, algorithm="GP-UCB-SDF", floor=0.0, patience=20, seed=0)
+        >>> study.settings.late, study.settings.repeats  # what the algorithm implies
+        ('ignore', 'always')
+        """
         return self._state.settings
 
     @property
     def original_settings(self) -> Settings:
-        """What the study was created with, before anything was amended."""
+        """What the study was created with, before anything was amended.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="floor", floor=0.0, seed=0)
+        >>> study.amend(floor=-1.0, reason="it can be worse")
+        >>> study.original_settings.objective.floor, study.settings.objective.floor
+        (0.0, -1.0)
+        """
         return self._created
 
     @property
     def seed(self) -> int:
+        """What its choices are drawn with; chosen at random where none was given, and kept.
+
+        >>> from belated import Real, Study
+        >>> Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=7).seed
+        7
+        """
         return self.settings.seed
 
     def __repr__(self) -> str:
@@ -223,7 +258,17 @@ class Study:
     ) -> Trial | list[Trial]:
         """The next query to try; with n a list of n, all for one context, each of them a round.
 
-        params fixes some coordinates by hand. The same key again gives the same trial or trials."""
+        params fixes some coordinates by hand. The same key again gives the same trial or trials.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> study.ask().number
+        1
+        >>> [trial.number for trial in study.ask(n=2)]
+        [2, 3]
+        >>> study.ask(params={"x": 0.5}, key="flask 7").number, study.ask(params={"x": 0.5}, key="flask 7").number
+        (4, 4)
+        """
         count = 1 if n is None else whole(n, "n")
         if count < 1:
             raise InvalidInput(f"n must be at least 1 (got {count})")
@@ -308,6 +353,14 @@ class Study:
 
         at     when it really came, in seconds of the study's clock or as a datetime; None: now
         noise  the standard deviation of this outcome's noise, when it is known
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> first, second = study.ask(n=2)
+        >>> study.tell(second, 0.83).status  # in any order
+        'heard'
+        >>> study.tell(2, 0.83).status
+        'duplicate'
         """
         with self._lock:
             self._sync()
@@ -359,7 +412,15 @@ class Study:
         noise: float | None = None,
         key: str | None = None,
     ) -> Trial:
-        """A query that was tried before or elsewhere: it takes the next number; without a value it is pending."""
+        """A query that was tried before or elsewhere: it takes the next number; without a value it is pending.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> study.add({"x": 0.25}, 0.64).status
+        'heard'
+        >>> study.best().params
+        {'x': 0.25}
+        """
         words, _ = self._state.encode_context(context)
         self.settings.space.encode(params)  # refuses what does not lie in the space
         given = self.settings.space.as_given(params)
@@ -394,7 +455,15 @@ class Study:
 
     def fail(self, trial: Trial | int, kind: Failure) -> Trial:
         """End a trial without an outcome: "lost" (nobody's fault: no information), "infeasible" (x caused it: counts as
-        the floor), or "withdrawn"."""
+        the floor), or "withdrawn".
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> study.fail(study.ask(), "lost").failure
+        'lost'
+        >>> study.tell(1, 0.4).status  # it turned up after all
+        'heard'
+        """
         with self._lock:
             self._sync()
             number = self._number(trial)
@@ -429,7 +498,14 @@ class Study:
     ) -> Trial | None:
         """Put right an outcome that was told wrongly, or the study's floor or limits.
 
-        What was there stays in the ledger, and so does the reason."""
+        What was there stays in the ledger, and so does the reason.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.tell(study.ask(), 7.1)
+        >>> study.amend(1, 0.71, reason="the decimal point was in the wrong place").outcome
+        0.71
+        """
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidInput(f"reason must say why (got {shown(reason)})")
         with self._lock:
@@ -453,14 +529,33 @@ class Study:
             return self._trial(number)
 
     def close(self) -> None:
-        """Ask no more. Outcomes of what is out are still taken."""
+        """Ask no more. Outcomes of what is out are still taken.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> trial = study.ask()
+        >>> study.close()
+        >>> study.tell(trial, 0.83).status
+        'heard'
+        >>> study.ask()
+        Traceback (most recent call last):
+            ...
+        belated.errors.Closed: This study is closed: outcomes are still taken, queries are no longer asked.
+        """
         with self._lock:
             self._sync()
             self._write(lambda: [] if self._state.closed else [Ended(at=self._now())])
 
     def disconnect(self) -> None:
         """Let go of files and connections; the next call opens them again. A study that nobody holds any more does this
-        by itself, and so does `with Study.open(...) as study:` at its end."""
+        by itself, and so does `with Study.open(...) as study:` at its end.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create("sqlite:///lab.db", "shelf", space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> study.disconnect()
+        >>> study.rounds
+        0
+        """
         self._ledger.close()
 
     def __enter__(self) -> Self:
@@ -500,9 +595,13 @@ class Study:
         by the clock. A worker process that dies is replaced and its trial evaluated again; the second time it is lost.
         Ctrl-C ends the workers and loses nothing: what was being evaluated stays pending.
 
-        >>> run = study.optimize(f, rounds=20, executor=ThreadPoolExecutor(4))
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> with ThreadPoolExecutor(4) as threads:
+        ...     run = study.optimize(lambda params: params["x"], rounds=8, executor=threads)
         >>> run.told
-        20
+        8
         """
         from belated.execution.optimize import optimize
 
@@ -513,37 +612,78 @@ class Study:
     # Looking ----------------------------------------------------------------------------------------------------------
 
     def trials(self) -> list[Trial]:
-        """Every trial, as of now."""
+        """Every trial, as of now.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.ask(), study.add({"x": 0.5}, 0.7)
+        >>> [(trial.number, trial.status) for trial in study.trials()]
+        [(1, 'pending'), (2, 'heard')]
+        """
         with self._lock:
             self._sync()
             return [self._trial(s) for s in range(1, self._state.next_number)]
 
     def trial(self, number: int) -> Trial:
-        """One trial, as of now."""
+        """One trial, as of now.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.tell(study.ask(), 0.83)
+        >>> study.trial(1).outcome
+        0.83
+        """
         with self._lock:
             self._sync()
             return self._trial(self._number(number))
 
     def events(self) -> list[Event]:
-        """Everything that happened to the study, in order."""
+        """Everything that happened to the study, in order.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.tell(study.ask(), 0.5)
+        >>> [type(event).__name__ for event in study.events()]
+        ['Asked', 'Told']
+        """
         return list(self._ledger.read())
 
     def hyperparameters(self) -> list[Fitted]:
-        """Every set of hyperparameters found so far, the newest last."""
+        """Every set of hyperparameters found so far, the newest last.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> study.hyperparameters()  # nothing was fitted yet
+        []
+        """
         with self._lock:
             self._sync()
             return list(self._state.fits)
 
     @property
     def rounds(self) -> int:
-        """How many queries have been asked or added."""
+        """How many queries have been asked or added.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.ask(n=3), study.add({"x": 0.5}, 0.7)
+        >>> study.rounds
+        4
+        """
         with self._lock:
             self._sync()
             return len(self._state.rows)
 
     @property
     def closed(self) -> bool:
-        """Whether it asks no more."""
+        """Whether it asks no more.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> study.close()
+        >>> study.closed
+        True
+        """
         with self._lock:
             self._sync()
             return self._state.closed
@@ -553,6 +693,7 @@ class Study:
         """The worst value to reckon with, in the user's units: the floor as it was stated or amended, or else the worst
         outcome in use (the largest when minimizing), which stands in for it; print it.
 
+        >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="floor", seed=0)
         >>> _ = study.tell(study.ask(), 0.5), study.tell(study.ask(), 0.25)
         >>> study.floor
@@ -565,12 +706,24 @@ class Study:
             return find_worst(self._state, self._now())
 
     def queries(self) -> list[dict[str, Any]] | None:
-        """Every query of the space, when they can be listed."""
+        """Every query of the space, when they can be listed.
+
+        >>> from belated import Points, Study
+        >>> Study.create(space=Points([0.0, 0.5]), silence="unknown", seed=0).queries()
+        [{'x': 0.0}, {'x': 0.5}]
+        """
         Q = self._state.problem.Q
         return None if Q is None else [self.settings.space.decode(q) for q in Q]
 
     def best(self, context: Params | None = None) -> Trial:
-        """The trial with the best outcome told so far, late ones included; with a context, among those in it."""
+        """The trial with the best outcome told so far, late ones included; with a context, among those in it.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.add({"x": 0.2}, 0.5), study.add({"x": 0.8}, 0.7), study.ask()
+        >>> study.best().params
+        {'x': 0.8}
+        """
         with self._lock:
             self._sync()
             wanted = None if context is None else self._state.encode_context(context)[0]
@@ -585,7 +738,14 @@ class Study:
             return self._trial(-max(told)[1])
 
     def recommend(self, context: Params | None = None) -> dict[str, Any]:
-        """The params where the belief's mean is best, over the whole space."""
+        """The params where the belief's mean is best, over the whole space.
+
+        >>> from belated import Points, Study
+        >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0)
+        >>> _ = study.add({"x": 0.0}, 0.1), study.add({"x": 0.5}, 0.9), study.add({"x": 1.0}, 0.2)
+        >>> study.recommend()
+        {'x': 0.5}
+        """
         with self._lock:
             self._sync()
             _, z = self._state.encode_context(context)
@@ -602,7 +762,15 @@ class Study:
         return self.settings.space.decode(self._use_belief(known, z, best))
 
     def posterior(self, points: Sequence[Params], context: Params | None = None) -> Belief:
-        """Mean and standard deviation of f at some points, the pending filled as the study's silence says now."""
+        """Mean and standard deviation of f at some points, the pending filled as the study's silence says now.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.add({"x": 0.2}, 0.5), study.add({"x": 0.8}, 0.7)
+        >>> belief = study.posterior([{"x": 0.2}, {"x": 0.8}])
+        >>> bool(belief.mean[0] < belief.mean[1])
+        True
+        """
         if isinstance(points, Mapping):
             raise InvalidInput(f"points must be a list of dictionaries (got {shown(points)})")
         _, z = self._state.encode_context(context)
@@ -633,7 +801,17 @@ class Study:
         """What was seen of the delays so far: how long outcomes take, how many are still to come, and whether delays
         depend on the query, the context or the outcome; print it. In rounds or by the clock; None: as patience is.
 
-        Warns (SilenceWarning) where silence counts as the floor and delays seem to depend on the query."""
+        Warns (SilenceWarning) where silence counts as the floor and delays seem to depend on the query.
+
+        >>> from belated import Real, Study, simulate
+        >>> from belated.delays import Fixed
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> for _ in simulate(study, lambda params: params["x"], delay=Fixed(3), rounds=20, seed=1):
+        ...     pass
+        >>> report = study.delays()
+        >>> report.heard, report.quantile(0.9)
+        (18, 3.0)
+        """
         from belated.delays.report import report_delays
 
         with self._lock:
@@ -646,7 +824,16 @@ class Study:
     def advise(self, by: Literal["rounds", "clock"] | None = None) -> Advice:
         """How long to wait: what each patience would cost (how many outcomes arrive within it, how many queries it
         keeps open, how wide it makes the confidence interval), and which one is advised; print it. In rounds or by the
-        clock; None: as patience is. Nothing changes; with patience="auto" the study follows this advice by itself."""
+        clock; None: as patience is. Nothing changes; with patience="auto" the study follows this advice by itself.
+
+        >>> from belated import Real, Study, simulate
+        >>> from belated.delays import Fixed
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> for _ in simulate(study, lambda params: params["x"], delay=Fixed(3), rounds=40, seed=1):
+        ...     pass
+        >>> study.advise().recommended  # rounds
+        3.0
+        """
         from belated.delays.advice import AdviceBasis
 
         with self._lock:
@@ -655,7 +842,14 @@ class Study:
         return replace(basis.advise(), warning=basis.delays.warning)
 
     def replay(self, number: int) -> Replay:
-        """Compute a trial's choice again, from what it knew and nothing else."""
+        """Compute a trial's choice again, from what it knew and nothing else.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> trial = study.ask()
+        >>> study.replay(1).params == trial.params
+        True
+        """
         with self._lock:
             self._sync()
             asked = self._state.rows[self._number(number) - 1].asked
@@ -779,7 +973,13 @@ def _check_name(name: object) -> None:
 
 
 def studies(url: str) -> list[str]:
-    """The names of the studies at a url."""
+    """The names of the studies at a url.
+
+    >>> from belated import Real, Study, studies
+    >>> study = Study.create("sqlite:///shelf.db", "catalyst", space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    >>> studies("sqlite:///shelf.db")
+    ['catalyst']
+    """
     return store(url).names()
 
 

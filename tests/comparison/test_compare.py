@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 from dataclasses import replace
 from typing import Any
@@ -434,11 +433,3 @@ def test_plain_values_hold_everything() -> None:
     assert plain["candidates"][0]["simple_regret"] == {"mean": 0.1, "standard_error": None}
     assert plain["candidates"][0]["runs"]["simple_regret"] == [0.1]
     assert repr(found) == "Compared(2 candidates, best default (silence floor, patience 4 rounds))"
-
-
-def test_the_example_in_its_docstring_runs() -> None:
-    known = {"Study": Study, "Real": Real, "Poisson": Poisson, "simulate": simulate, "compare": belated.compare}
-    example = doctest.DocTestFinder().find(belated.compare, "compare", globs=known)[0]
-    runner = doctest.DocTestRunner()
-    runner.run(example)
-    assert (runner.tries, runner.failures) == (3, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import math
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from belated import Contradiction, InvalidInput, Real, SimulatedClock, Study, simulate
-from belated.delays.advice import Advice, _stage, adjust, is_due, waited
+from belated.delays.advice import _stage, adjust, is_due, waited
 from belated.errors import AlreadyExists
 from belated.learner.algorithms import paper
 from belated.learner.delays.distributions import Distribution, Exponential, Fixed, Geometric, Poisson, Sometimes
@@ -196,13 +195,6 @@ def test_nothing_is_advised_while_longer_delays_cannot_have_been_seen() -> None:
 
 
 # How it is said
-
-
-def test_the_example_in_its_docstring_runs() -> None:
-    example = doctest.DocTestFinder().find(Advice, globs={"Study": Study, "Real": Real})[0]
-    runner = doctest.DocTestRunner()
-    runner.run(example)
-    assert (runner.tries, runner.failures) == (2, 0)
 
 
 def test_it_prints_a_table_and_a_reason() -> None:

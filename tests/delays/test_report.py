@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import math
 import time
@@ -49,13 +48,6 @@ def found(report: DelayReport) -> list[str]:
 
 
 # What it counts
-
-
-def test_the_example_in_its_docstring_runs() -> None:
-    example = doctest.DocTestFinder().find(DelayReport, globs={"Study": Study, "Real": Real})[0]
-    runner = doctest.DocTestRunner()
-    runner.run(example)
-    assert (runner.tries > 3, runner.failures) == (True, 0)
 
 
 def test_nothing_asked() -> None:

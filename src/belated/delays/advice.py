@@ -69,6 +69,7 @@ class Candidate:
 class Advice:
     """What each patience would cost a study, and which is advised; print it.
 
+    >>> from belated import Real, Study
     >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
     >>> print(study.advise())
     Too early to advise: 0 outcomes were heard, and it takes 10. Leave patience as it is (none).

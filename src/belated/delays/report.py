@@ -62,6 +62,7 @@ class Waits:
 class DelayReport:
     """What was seen of the delays of a study, and what that says of those to come.
 
+    >>> from belated import Real, Study
     >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
     >>> trials = [study.ask() for _ in range(4)]
     >>> _ = study.tell(trials[0], 0.5), study.tell(trials[2], 0.7)

@@ -77,7 +77,12 @@ BETA, AS_IN_THE_PAPER, EVERY_TEN_ROUNDS = BetaWidth(), Model(), Fitting()
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm:
-    """Everything that a choice depends on besides the study's history. Moves take turns in each context."""
+    """Everything that a choice depends on besides the study's history. Moves take turns in each context.
+
+    >>> from belated import algorithms
+    >>> [name for name, algorithm in algorithms.PAPER.items() if algorithm.implied.late == "ignore"]
+    ['GP-UCB-SDF', 'GP-TS-SDF']
+    """
 
     name: str
     moves: tuple[Move, ...]
@@ -179,8 +184,10 @@ def paper(
     refit_every  rounds between fits; None fits nothing
     start        uncertainty-sampling queries first (what GP-BUCB's theory asks for)
 
-    >>> paper("GP-UCB-SDF", kernel=SE(0.1), lam=0.05, refit_every=None).name
-    'GP-UCB-SDF'
+    >>> from belated import Points, Study, algorithms, kernels
+    >>> algorithm = algorithms.paper("GP-UCB-SDF", kernel=kernels.SE(0.1), lam=0.05, refit_every=None)
+    >>> Study.create(space=Points([0.0, 0.5, 1.0]), algorithm=algorithm, floor=0.0, patience=20, seed=0)
+    Study(GP-UCB-SDF, maximize, silence=floor, 0 trials, 0 heard)
     """
     known = named(name, PAPER)
     if kernel is not None and (isinstance(kernel, type) or not callable(getattr(kernel, "on", None))):

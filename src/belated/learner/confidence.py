@@ -39,7 +39,12 @@ class Covariance(Protocol):
 
 @dataclass(frozen=True)
 class Constant:
-    """β_t = value; the paper's experiments take 1 (line 1058)."""
+    """β_t = value; the paper's experiments take 1 (line 1058).
+
+    >>> from belated import algorithms, confidence
+    >>> algorithms.paper("GP-UCB", beta=2.0).width.beta == confidence.Constant(2.0)
+    True
+    """
 
     value: float = 1.0
 
@@ -52,7 +57,15 @@ class Theory:
     """β_t and λ as the theorems have them, on scaled outcomes (B_f and R in units of B_y); horizon T or None.
 
     gain says which γ_{t-1} stands in β_t: "realised", ½ log det(I + K/λ) of the queries made (what the proof needs, the
-    display at 646), or "greedy", a bound on the maximum over a finite Q."""
+    display at 646), or "greedy", a bound on the maximum over a finite Q.
+
+    >>> from belated import algorithms, confidence
+    >>> theory = confidence.Theory(B_f=2.0, R=0.1, delta=0.1, horizon=100)
+    >>> theory.lam(1)
+    1.02
+    >>> algorithms.paper("GP-UCB-SDF", beta=theory).width.beta.horizon
+    100
+    """
 
     B_f: float
     R: float
@@ -80,19 +93,34 @@ class Theory:
 
 
 def beta_sdf_ucb(theory: Theory, gamma: float, B_y: float) -> float:
-    """GP-UCB-SDF: β_t = B_f + (R + B_y) sqrt(2(γ_{t-1} + 1 + log(2/δ)))  (line 301)."""
+    """GP-UCB-SDF: β_t = B_f + (R + B_y) sqrt(2(γ_{t-1} + 1 + log(2/δ)))  (line 301).
+
+    >>> from belated import confidence
+    >>> round(confidence.beta_sdf_ucb(confidence.Theory(B_f=2.0, R=0.1, delta=0.1), gamma=3.0, B_y=1.0), 2)
+    6.11
+    """
     return theory.B_f + (theory.R + _positive("B_y", B_y)) * _radius(gamma, 2, theory.delta)
 
 
 def beta_sdf_ts(theory: Theory, gamma: float, B_y: float) -> float:
-    """GP-TS-SDF: β_t = B_f + (R + B_y) sqrt(2(γ_{t-1} + 1 + log(4/δ)))  (line 732)."""
+    """GP-TS-SDF: β_t = B_f + (R + B_y) sqrt(2(γ_{t-1} + 1 + log(4/δ)))  (line 732).
+
+    >>> from belated import confidence
+    >>> round(confidence.beta_sdf_ts(confidence.Theory(B_f=2.0, R=0.1, delta=0.1), gamma=3.0, B_y=1.0), 2)
+    6.31
+    """
     return theory.B_f + (theory.R + _positive("B_y", B_y)) * _radius(gamma, 4, theory.delta)
 
 
 def beta_baseline(theory: Theory, gamma: float, B_y: float = 1.0) -> float:
     """The four baselines: β_t = B_f + R sqrt(2(γ_{t-1} + 1 + log(1/δ))).
 
-    Nothing is censored, so B_y does not enter; it is taken so that the three β_t can be rows of one table."""
+    Nothing is censored, so B_y does not enter; it is taken so that the three β_t can be rows of one table.
+
+    >>> from belated import confidence
+    >>> round(confidence.beta_baseline(confidence.Theory(B_f=2.0, R=0.1, delta=0.1), gamma=3.0), 2)
+    2.36
+    """
     _positive("B_y", B_y)
     return theory.B_f + theory.R * _radius(gamma, 1, theory.delta)
 
@@ -103,7 +131,12 @@ def _radius(gamma: float, a: int, delta: float) -> float:
 
 
 def nu(beta: float, sigmas_of_recent: ArrayLike, B_y: float) -> float:
-    """ν_t = B_y Σ_{s = max(1, t-m)}^{t-1} σ_{t-1}(x_s) + β_t  (line 301); the sum is over heard and unheard alike."""
+    """ν_t = B_y Σ_{s = max(1, t-m)}^{t-1} σ_{t-1}(x_s) + β_t  (line 301); the sum is over heard and unheard alike.
+
+    >>> from belated import confidence
+    >>> confidence.nu(beta=1.0, sigmas_of_recent=[0.5, 0.25], B_y=2.0)
+    2.5
+    """
     sigmas = np.asarray(sigmas_of_recent, dtype=float)
     if not np.all((sigmas >= 0) & (sigmas < math.inf)):
         raise InvalidInput(f"sigmas_of_recent must be finite numbers of at least 0 (got {sigmas.tolist()!r})")
@@ -111,7 +144,13 @@ def nu(beta: float, sigmas_of_recent: ArrayLike, B_y: float) -> float:
 
 
 def realised_gain(K: ArrayLike, lam: float) -> float:
-    """½ log det(I + K/λ), K = k(X, X) of the queries made; 0 before any."""
+    """½ log det(I + K/λ), K = k(X, X) of the queries made; 0 before any.
+
+    >>> import numpy as np
+    >>> from belated import confidence
+    >>> round(confidence.realised_gain(np.eye(3), lam=1.0), 3)  # three unrelated queries: 3/2 log 2
+    1.04
+    """
     K = np.asarray(K, dtype=float)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InvalidInput(f"K must be a square matrix (got shape {K.shape})")
@@ -129,7 +168,13 @@ def greedy_gain(kernel: Covariance, Q: ArrayLike, t: int, lam: float) -> Array:
     """Lower bounds on γ_0 … γ_t over multisets of the rows of Q                                        (t + 1,)
 
     x_s = argmax_Q σ²_{s-1}(x), γ_s = γ_{s-1} + ½ log(1 + σ²_{s-1}(x_s)/λ)  (line 708); ties to the lowest row.
-    V = L⁻¹ k(X, Q) grows by one row a step, and σ² = k(x, x) - Σ V², so the whole costs O(t² |Q|)."""
+    V = L⁻¹ k(X, Q) grows by one row a step, and σ² = k(x, x) - Σ V², so the whole costs O(t² |Q|).
+
+    >>> import numpy as np
+    >>> from belated import confidence, kernels
+    >>> confidence.greedy_gain(kernels.SE(0.2), np.linspace(0, 1, 50)[:, None], t=3, lam=1.0).round(2)
+    array([0.  , 0.35, 0.69, 1.04])
+    """
     Q = np.asarray(Q, dtype=float)
     if Q.ndim != 2 or not len(Q):
         raise InvalidInput(f"Q must be a matrix of at least one point, one per row (got shape {Q.shape})")
@@ -146,17 +191,32 @@ def greedy_gain(kernel: Covariance, Q: ArrayLike, t: int, lam: float) -> Array:
 
 
 def gamma_bound(greedy: ArrayLike) -> Array:
-    """γ_t ≤ greedy_t / (1 - 1/e): the gain is monotone and submodular, so greedy reaches that share of the maximum."""
+    """γ_t ≤ greedy_t / (1 - 1/e): the gain is monotone and submodular, so greedy reaches that share of the maximum.
+
+    >>> from belated import confidence
+    >>> confidence.gamma_bound([0.0, 1.0]).round(3)
+    array([0.   , 1.582])
+    """
     return np.asarray(greedy, dtype=float) / (1 - 1 / math.e)
 
 
 def gamma_se(T: int, n: int) -> float:
-    """log^{n+1}(T), the order of γ_T for the SE kernel in n dimensions, without its constant  (line 372)."""
+    """log^{n+1}(T), the order of γ_T for the SE kernel in n dimensions, without its constant  (line 372).
+
+    >>> from belated import confidence
+    >>> round(confidence.gamma_se(T=100, n=1), 1)
+    21.2
+    """
     return math.log(_count("T", T, 1)) ** (_count("n", n, 1) + 1)
 
 
 def theorem1_interval(mean: ArrayLike, std: ArrayLike, nu: float) -> tuple[Array, Array]:
-    """Theorem 1: |μ_{t-1}(x) - ρ_m f(x)| ≤ ν_t σ_{t-1}(x), as (low, high) for ρ_m f(x), not for f(x); needs λ > 1."""
+    """Theorem 1: |μ_{t-1}(x) - ρ_m f(x)| ≤ ν_t σ_{t-1}(x), as (low, high) for ρ_m f(x), not for f(x); needs λ > 1.
+
+    >>> from belated import confidence
+    >>> confidence.theorem1_interval(mean=[0.5], std=[0.1], nu=2.0)
+    (array([0.3]), array([0.7]))
+    """
     mu, sigma = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
     if not np.all(sigma >= 0):
         raise InvalidInput(f"std must be at least 0 (got {sigma.tolist()!r})")
@@ -165,14 +225,25 @@ def theorem1_interval(mean: ArrayLike, std: ArrayLike, nu: float) -> tuple[Array
 
 
 def theorem4_interval(mean: ArrayLike, std: ArrayLike, nu: float) -> tuple[Array, Array]:
-    """Theorem 4: |μ_{t-1}(z, x) - ρ_m g(z, x)| ≤ ν_t σ_{t-1}(z, x): Theorem 1 on 𝒵 × 𝒬  (line 935)."""
+    """Theorem 4: |μ_{t-1}(z, x) - ρ_m g(z, x)| ≤ ν_t σ_{t-1}(z, x): Theorem 1 on 𝒵 × 𝒬  (line 935).
+
+    >>> from belated import confidence
+    >>> confidence.theorem4_interval(mean=[0.5], std=[0.1], nu=2.0)
+    (array([0.3]), array([0.7]))
+    """
     return theorem1_interval(mean, std, nu)
 
 
 def theorem2(T: int, rho: float, m: float, beta_T: float, gamma_T: float, B_y: float, lam: float) -> float:
     """GP-UCB-SDF: ℜ_T ≤ (2/ρ) (C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T); inf when ρ = 0.
 
-    With contexts, on 𝒵 × 𝒬, the same bound holds  (line 953)."""
+    With contexts, on 𝒵 × 𝒬, the same bound holds  (line 953).
+
+    >>> from belated import confidence
+    >>> said = dict(T=100, m=20, beta_T=3.0, gamma_T=5.0, B_y=1.0, lam=1.02)
+    >>> confidence.theorem2(rho=0.5, **said) / confidence.theorem2(rho=1.0, **said)  # half in time: twice the bound
+    2.0
+    """
     return _over(2, _rho(rho)) * _widths(T, m, beta_T, gamma_T, B_y, lam)
 
 
@@ -191,7 +262,15 @@ def theorem3(
     """GP-TS-SDF, the last line of the display at 899 (its B is B_f), with β_T = beta_sdf_ts; inf when ρ = 0:
 
     ℜ_T ≤ 11/(ρp) a (C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T) + (4 B_f + 11 c_T)/(ρp) sqrt(2 T log(2/δ)) + B_f π²/3
-    a = 1 + sqrt(2 log(|𝒬| T²)), c_T = ν_T a ≤ (m B_y + β_T) a, because σ ≤ 1."""
+    a = 1 + sqrt(2 log(|𝒬| T²)), c_T = ν_T a ≤ (m B_y + β_T) a, because σ ≤ 1.
+
+    >>> from belated import confidence
+    >>> said = dict(T=100, m=20, beta_T=3.0, gamma_T=5.0, B_y=1.0, B_f=2.0, delta=0.1, size_Q=50, lam=1.02)
+    >>> confidence.theorem3(rho=1.0, **said) < confidence.theorem3(rho=0.5, **said)
+    True
+    >>> confidence.theorem3(rho=0.0, **said)
+    inf
+    """
     return _thompson(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, math.log(_count("size_Q", size_Q, 1)), lam)
 
 
@@ -208,20 +287,38 @@ def contextual_ts_bound(
     size_Q: int,
     lam: float,
 ) -> float:
-    """GP-TS-SDF with contexts from a finite 𝒵: Theorem 3 with log(|𝒵| |𝒬| T²) in place of log(|𝒬| T²)  (line 964)."""
+    """GP-TS-SDF with contexts from a finite 𝒵: Theorem 3 with log(|𝒵| |𝒬| T²) in place of log(|𝒬| T²)  (line 964).
+
+    >>> from belated import confidence
+    >>> said = dict(T=100, rho=0.9, m=20, beta_T=3.0, gamma_T=5.0, B_y=1.0, B_f=2.0, delta=0.1, size_Q=50, lam=1.02)
+    >>> confidence.contextual_ts_bound(size_Z=1, **said) == confidence.theorem3(**said)
+    True
+    """
     log_size = math.log(_count("size_Z", size_Z, 1)) + math.log(_count("size_Q", size_Q, 1))
     return _thompson(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, log_size, lam)
 
 
 def proposition1(T: int, B_x: int, beta_T: float, gamma_T: float, B_y: float, lam: float) -> float:
-    """Batches of B_x, GP-UCB-SDF: Theorem 2 at ρ = 1, m = B_x - 1, as Section 4 counts it  (line 404)."""
+    """Batches of B_x, GP-UCB-SDF: Theorem 2 at ρ = 1, m = B_x - 1, as Section 4 counts it  (line 404).
+
+    >>> from belated import confidence
+    >>> batches_of_8 = confidence.proposition1(T=100, B_x=8, beta_T=3.0, gamma_T=5.0, B_y=1.0, lam=1.02)
+    >>> batches_of_8 == confidence.theorem2(T=100, rho=1.0, m=7, beta_T=3.0, gamma_T=5.0, B_y=1.0, lam=1.02)
+    True
+    """
     return theorem2(T, 1.0, _count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, lam)
 
 
 def proposition2(
     T: int, B_x: int, beta_T: float, gamma_T: float, B_y: float, B_f: float, delta: float, size_Q: int, lam: float
 ) -> float:
-    """Batches of B_x, GP-TS-SDF: Theorem 3 at ρ = 1, m = B_x - 1, as Section 4 counts it  (line 416)."""
+    """Batches of B_x, GP-TS-SDF: Theorem 3 at ρ = 1, m = B_x - 1, as Section 4 counts it  (line 416).
+
+    >>> from belated import confidence
+    >>> said = dict(T=100, beta_T=3.0, gamma_T=5.0, B_y=1.0, B_f=2.0, delta=0.1, size_Q=50, lam=1.02)
+    >>> confidence.proposition2(B_x=4, **said) < confidence.proposition2(B_x=8, **said)  # larger batches, less known
+    True
+    """
     return theorem3(T, 1.0, _count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, B_f, delta, size_Q, lam)
 
 

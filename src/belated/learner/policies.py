@@ -62,7 +62,12 @@ class _Upper(NamedTuple):
 
 
 class UCB(Fieldless):
-    """x_t = argmax_{x ∈ Q} μ_{t-1}(x) + ν_t σ_{t-1}(x), Eq. (2)."""
+    """x_t = argmax_{x ∈ Q} μ_{t-1}(x) + ν_t σ_{t-1}(x), Eq. (2).
+
+    >>> from belated import algorithms, policies
+    >>> algorithms.paper("GP-UCB-SDF").moves == (algorithms.Move(policies.UCB()),)
+    True
+    """
 
     def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
         return _Upper(belief.posterior, nu)(Q)
@@ -72,7 +77,12 @@ class UCB(Fieldless):
 
 
 class ThompsonSampling(Fieldless):
-    """x_t = argmax_{x ∈ Q} f_t(x), f_t ~ GP(μ_{t-1}, ν_t² σ²_{t-1}), Eq. (3): exact on a list, pathwise elsewhere."""
+    """x_t = argmax_{x ∈ Q} f_t(x), f_t ~ GP(μ_{t-1}, ν_t² σ²_{t-1}), Eq. (3): exact on a list, pathwise elsewhere.
+
+    >>> from belated import algorithms, policies
+    >>> algorithms.paper("GP-TS-SDF").moves == (algorithms.Move(policies.ThompsonSampling()),)
+    True
+    """
 
     def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
         return belief.posterior.draw(Q, rng, nu) if len(Q) <= EXACT else belief.posterior.path(rng, nu)(Q)
@@ -93,7 +103,14 @@ class _Spread(NamedTuple):
 
 
 class UncertaintySampling(Fieldless):
-    """x_t = argmax σ_{t-1}(x): the start that GP-BUCB's theory asks for (Section 4)."""
+    """x_t = argmax σ_{t-1}(x): the start that GP-BUCB's theory asks for (Section 4).
+
+    >>> from belated import Points, Study, algorithms, kernels
+    >>> algorithm = algorithms.paper("GP-BUCB", kernel=kernels.SE(0.3), lam=0.01, start=3)
+    >>> study = Study.create(space=Points([0.0, 0.1, 0.5, 0.9, 1.0]), algorithm=algorithm, seed=0)
+    >>> [trial.params["x"] for trial in study.ask(n=3)]  # each where least is known
+    [0.0, 1.0, 0.5]
+    """
 
     def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
         return belief.posterior.std(Q)
@@ -113,7 +130,14 @@ class _Mean(NamedTuple):
 
 
 class Greedy(Fieldless):
-    """argmax μ(x): what to recommend, not what to try."""
+    """argmax μ(x): what to recommend, not what to try.
+
+    >>> from belated import Points, Study
+    >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0)
+    >>> _ = study.add({"x": 0.0}, 0.1), study.add({"x": 0.5}, 0.9), study.add({"x": 1.0}, 0.2)
+    >>> study.recommend()
+    {'x': 0.5}
+    """
 
     def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
         return belief.posterior.mean(Q)
@@ -165,7 +189,14 @@ class _LogEI(NamedTuple):
 
 
 class LogEI(Fieldless):
-    """argmax log E[(f(x) - μ⁺)⁺] = log σ + log h((μ - μ⁺)/σ), μ⁺ the best mean (in this context) of a query heard."""
+    """argmax log E[(f(x) - μ⁺)⁺] = log σ + log h((μ - μ⁺)/σ), μ⁺ the best mean (in this context) of a query heard.
+
+    >>> from dataclasses import replace
+    >>> from belated import Real, Study, algorithms, policies
+    >>> alone = replace(algorithms.DEFAULT, name="LogEI alone", moves=(algorithms.Move(policies.LogEI()),))
+    >>> Study.create(space={"x": Real(0, 1)}, algorithm=alone, silence="unknown", seed=0)
+    Study(LogEI alone, maximize, silence=unknown, 0 trials, 0 heard)
+    """
 
     def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
         best = float(np.max(belief.means)) if np.any(belief.known) else belief.posterior.gp.mean
@@ -181,7 +212,12 @@ class Overtaking(Fieldless):
 
     LogEI takes μ⁺ for certain, and the outcome at x for f(x). Where outcomes are noisy it goes on asking at x⁺ and
     beside it, as f is in doubt there; but f(x) and f(x⁺) are in doubt alike, and one outcome more says little about
-    either. Where outcomes are certain the two are the same."""
+    either. Where outcomes are certain the two are the same.
+
+    >>> from belated import algorithms, policies
+    >>> algorithms.DEFAULT.moves[0] == algorithms.Move(policies.Overtaking())
+    True
+    """
 
     def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
         if not np.any(belief.known):

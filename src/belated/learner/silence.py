@@ -72,7 +72,14 @@ def _rows(h: History, keep: Mask, unheard: Array | float) -> Filled:
 
 
 class Floor(Fieldless):
-    """The paper's rule: an unheard y_s counts as the least value f can take, for good once patience has run out."""
+    """The paper's rule: an unheard y_s counts as the least value f can take, for good once patience has run out.
+
+    >>> from belated import Points, Study, silence
+    >>> study = Study.create(space=Points([0.0, 1.0]), silence=silence.Floor(), floor=0.0, patience=5, seed=0)
+    >>> heard, pending = study.add({"x": 0.0}, 1.0), study.add({"x": 1.0})
+    >>> bool(study.posterior([{"x": 1.0}]).mean[0] < 0.9)  # no news is bad news
+    True
+    """
 
     name = "floor"
     fills = "floor"
@@ -89,7 +96,17 @@ class Floor(Fieldless):
 class Unknown(Fieldless):
     """GP-BUCB, GP-BTS (hallucination): an unheard y_s counts as the mean given the heard; σ learns and μ does not.
 
-    After patience it is no information."""
+    After patience it is no information.
+
+    >>> from belated import Points, Study, silence
+    >>> study = Study.create(space=Points([0.0, 1.0]), silence=silence.Unknown(), seed=0)
+    >>> heard = study.add({"x": 0.0}, 1.0)
+    >>> before = study.posterior([{"x": 1.0}])
+    >>> pending = study.add({"x": 1.0})
+    >>> after = study.posterior([{"x": 1.0}])
+    >>> bool(abs(after.mean[0] - before.mean[0]) < 1e-9), bool(after.std[0] < before.std[0])
+    (True, True)
+    """
 
     name = "unknown"
     fills = "belief"
@@ -104,7 +121,16 @@ class Unknown(Fieldless):
 
 
 class Waiting(Fieldless):
-    """The floor while pending, so that the search looks elsewhere; no information once patience has run out."""
+    """The floor while pending, so that the search looks elsewhere; no information once patience has run out.
+
+    >>> from belated import Points, Study, silence
+    >>> study = Study.create(space=Points([0.0, 1.0]), silence=silence.Waiting(), floor=0.0, patience=1, seed=0)
+    >>> heard, pending = study.add({"x": 0.0}, 1.0), study.add({"x": 1.0})
+    >>> while_pending = study.posterior([{"x": 1.0}]).mean[0]
+    >>> later = study.add({"x": 0.0}, 1.0), study.add({"x": 0.0}, 1.0)  # two rounds on, its patience has run out
+    >>> bool(while_pending < study.posterior([{"x": 1.0}]).mean[0])
+    True
+    """
 
     name = "waiting"
     fills = "floor"
@@ -119,7 +145,16 @@ class Waiting(Fieldless):
 
 
 class Ignored(Fieldless):
-    """GP-UCB, asy-TS: what is not heard is not there. Rows come in order of arrival, so telling appends."""
+    """GP-UCB, asy-TS: what is not heard is not there. Rows come in order of arrival, so telling appends.
+
+    >>> from belated import Points, Study, silence
+    >>> study = Study.create(space=Points([0.0, 1.0]), silence=silence.Ignored(), seed=0)
+    >>> heard = study.add({"x": 0.0}, 1.0)
+    >>> before = study.posterior([{"x": 1.0}])
+    >>> pending = study.add({"x": 1.0})
+    >>> study.posterior([{"x": 1.0}]) == before
+    True
+    """
 
     name = "ignored"
     fills = "nothing"
@@ -136,7 +171,14 @@ class Ignored(Fieldless):
 
 @dataclass(frozen=True)
 class Nearest:
-    """An unheard y_s counts as the average posterior mean at the k heard queries nearest to x_s (footnote of §3.1)."""
+    """An unheard y_s counts as the average posterior mean at the k heard queries nearest to x_s (footnote of §3.1).
+
+    >>> from belated import Points, Study, silence
+    >>> study = Study.create(space=Points([0.0, 0.1, 1.0]), silence=silence.Nearest(k=1), seed=0)
+    >>> _ = study.add({"x": 0.0}, 0.0), study.add({"x": 1.0}, 1.0), study.add({"x": 0.1})  # the last one is pending
+    >>> bool(study.posterior([{"x": 0.1}]).mean[0] < 0.3)  # as its neighbour
+    True
+    """
 
     k: int = 3
     name = "nearest"
@@ -169,7 +211,16 @@ class Fading(Fieldless):
     p = (S(a) - S(∞)) / S(a) after a wait of a, S the survival of silence among all queries, or near x_s where the waits
     differ (1/2 while fewer than ten have come). Once patience has run out it counts with the share 1 - p: p = 1 is
     `Unknown`, p = 0 is `Floor`. So does ν_t: of a recent query it counts σ with the share 1 - p, and with S(∞) of one
-    that was heard."""
+    that was heard.
+
+    >>> from belated import Points, Study, silence
+    >>> def belief(meaning):
+    ...     study = Study.create(space=Points([0.0, 1.0]), silence=meaning, floor=0.0, seed=0)
+    ...     heard, pending = study.add({"x": 0.0}, 1.0), study.add({"x": 1.0})
+    ...     return study.posterior([{"x": 1.0}]).mean[0]
+    >>> bool(belief(silence.Floor()) < belief(silence.Fading()) < belief(silence.Unknown()))
+    True
+    """
 
     name = "fading"
     fills = "between"

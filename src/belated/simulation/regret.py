@@ -34,7 +34,14 @@ def regret(study: Study, f: Objective, best: float | Callable[..., float] | None
     none. With a context both are against the best x for that round's context, and simple regret counts the queries
     made in exactly that context. Where f raises Infeasible, cumulative regret counts the query as the floor.
 
-    best  the optimum: a number, or a function of the context; computed when the space is a finite set."""
+    best  the optimum: a number, or a function of the context; computed when the space is a finite set.
+
+    >>> from belated import Points, Study, regret
+    >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0)
+    >>> _ = study.add({"x": 0.0}, 0.0), study.add({"x": 0.5}, 0.5)
+    >>> regret(study, lambda params: params["x"]).simple  # the best is 1
+    array([1. , 0.5])
+    """
     trials = study.trials()
     values = np.array([_signed(study, f, trial.params, trial.context) for trial in trials], dtype=float)
     optimum, worst = _extremes(study, f, best, trials, values)

@@ -81,6 +81,14 @@ def simulate(
 
     Queries still pending from an earlier simulation are answered too. An outcome that is late is told late. Where f
     raises Infeasible, the trial ends as infeasible when its outcome would have come.
+
+    >>> from belated import Real, Study, simulate
+    >>> from belated.delays import Fixed
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    >>> for trial in simulate(study, lambda params: params["x"], delay=Fixed(3), rounds=5, seed=1):
+    ...     pass
+    >>> [trial.status for trial in study.trials()]
+    ['heard', 'heard', 'heard', 'pending', 'pending']
     """
     count = whole(rounds, "rounds")
     if count < 0:

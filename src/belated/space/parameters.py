@@ -17,7 +17,13 @@ from belated.validation import Scalar, Spec, about, key_of, listed, number, plai
 
 @dataclass(frozen=True)
 class Real:
-    """A number from low to high; with log=True its logarithm is what varies evenly."""
+    """A number from low to high; with log=True its logarithm is what varies evenly.
+
+    >>> from belated import Real, Study
+    >>> study = Study.create(space={"rate": Real(1e-6, 1, log=True)}, silence="unknown", seed=0)
+    >>> 1e-6 <= study.ask().params["rate"] <= 1
+    True
+    """
 
     low: float
     high: float
@@ -73,7 +79,13 @@ class Real:
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number from low to high, both included; with log=True its logarithm is what varies evenly."""
+    """A whole number from low to high, both included; with log=True its logarithm is what varies evenly.
+
+    >>> from belated import Integer, Study
+    >>> study = Study.create(space={"layers": Integer(1, 8)}, silence="unknown", seed=0)
+    >>> study.ask().params["layers"] in range(1, 9)
+    True
+    """
 
     low: int
     high: int
@@ -105,7 +117,13 @@ class Integer:
 
 @dataclass(frozen=True, init=False)
 class Choice:
-    """One of several options without order: strings, numbers, booleans or None."""
+    """One of several options without order: strings, numbers, booleans or None.
+
+    >>> from belated import Choice, Study
+    >>> study = Study.create(space={"solvent": Choice("water", "ethanol")}, silence="unknown", seed=0)
+    >>> study.ask().params["solvent"] in ("water", "ethanol")
+    True
+    """
 
     options: tuple[Scalar, ...]
 

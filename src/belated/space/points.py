@@ -35,7 +35,14 @@ class Points:
     """A finite set of queries: a list of dictionaries, or an array (n,) or (n, d).
 
     Numbers are scaled to [0, 1] by their least and largest value, other coordinates are options without order, and a
-    constant coordinate is 0. Points are counted from 0."""
+    constant coordinate is 0. Points are counted from 0.
+
+    >>> from belated import Points
+    >>> Points([0.0, 0.25, 0.5]).at(1)
+    {'x': 0.25}
+    >>> Points([{"solvent": "water", "hours": 2}, {"solvent": "ethanol", "hours": 8}])
+    Points(2 of solvent, hours)
+    """
 
     names: tuple[str, ...]
     rows: tuple[tuple[Scalar, ...], ...]

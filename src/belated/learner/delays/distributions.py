@@ -28,7 +28,15 @@ from belated.validation import Params, checked
 
 @runtime_checkable
 class Delay(Protocol):
-    """What a simulation needs: the delay of one query."""
+    """What a simulation needs: the delay of one query.
+
+    >>> from belated.delays import Delay
+    >>> class Weekends:
+    ...     def draw(self, rng, params, context):
+    ...         return float(rng.choice([1, 1, 1, 3]))
+    >>> isinstance(Weekends(), Delay)
+    True
+    """
 
     def draw(self, rng: Generator, params: Params, context: Params | None) -> float:
         """d ~ 𝒟 (line 233), or d ~ 𝒟(x, z) when delays depend on the input (line 384)."""
@@ -37,7 +45,12 @@ class Delay(Protocol):
 
 @runtime_checkable
 class Distribution(Delay, Protocol):
-    """𝒟, the same for every query."""
+    """𝒟, the same for every query.
+
+    >>> from belated.delays import ByInput, Distribution, Poisson
+    >>> isinstance(Poisson(3), Distribution), isinstance(ByInput(lambda params: 3), Distribution)
+    (True, False)
+    """
 
     @property
     def mean(self) -> float:
@@ -51,7 +64,12 @@ class Distribution(Delay, Protocol):
 
 @dataclass(frozen=True)
 class Poisson:
-    """P(d = j) = exp(-mean) mean^j / j!, j = 0, 1, 2, ...: the stochastic delays of the paper's experiments."""
+    """P(d = j) = exp(-mean) mean^j / j!, j = 0, 1, 2, ...: the stochastic delays of the paper's experiments.
+
+    >>> from belated.delays import Poisson
+    >>> round(Poisson(10).rho(20), 3)
+    0.998
+    """
 
     mean: float
 
@@ -77,7 +95,12 @@ class Poisson:
 
 @dataclass(frozen=True)
 class Fixed:
-    """d = delay, always; Fixed(inf) never comes."""
+    """d = delay, always; Fixed(inf) never comes.
+
+    >>> from belated.delays import Fixed
+    >>> Fixed(10).rho(9), Fixed(10).rho(10)
+    (0.0, 1.0)
+    """
 
     delay: float
 
@@ -98,7 +121,12 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Geometric:
-    """P(d = j) = p (1 - p)^(j - 1), j = 1, 2, ...: each round the outcome comes with probability p."""
+    """P(d = j) = p (1 - p)^(j - 1), j = 1, 2, ...: each round the outcome comes with probability p.
+
+    >>> from belated.delays import Geometric
+    >>> Geometric(0.5).mean, Geometric(0.5).rho(2)
+    (2.0, 0.75)
+    """
 
     p: float
 
@@ -124,7 +152,12 @@ class Geometric:
 
 @dataclass(frozen=True)
 class Exponential:
-    """P(d > t) = exp(-t / mean)."""
+    """P(d > t) = exp(-t / mean).
+
+    >>> from belated.delays import Exponential
+    >>> round(Exponential(2.0).rho(2.0), 3)
+    0.632
+    """
 
     mean: float
 
@@ -141,7 +174,12 @@ class Exponential:
 
 @dataclass(frozen=True)
 class LogNormal:
-    """log d ~ N(log median, sigma^2)."""
+    """log d ~ N(log median, sigma^2).
+
+    >>> from belated.delays import LogNormal
+    >>> LogNormal(median=8, sigma=0.5).rho(8)
+    0.5
+    """
 
     median: float
     sigma: float
@@ -169,7 +207,12 @@ class LogNormal:
 
 @dataclass(frozen=True)
 class Uniform:
-    """d uniform on [low, high]."""
+    """d uniform on [low, high].
+
+    >>> from belated.delays import Uniform
+    >>> Uniform(2, 6).mean, Uniform(2, 6).rho(3)
+    (4.0, 0.25)
+    """
 
     low: float
     high: float
@@ -194,7 +237,12 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Empirical:
-    """d is one of the given delays, each with the same probability (the bootstrap); inf among them: never came."""
+    """d is one of the given delays, each with the same probability (the bootstrap); inf among them: never came.
+
+    >>> from belated.delays import Empirical
+    >>> Empirical([3, 5, 5, float("inf")]).rho(5)
+    0.75
+    """
 
     delays: Sequence[float]
 
@@ -221,7 +269,12 @@ class Empirical:
 
 @dataclass(frozen=True)
 class Sometimes:
-    """With probability share the outcome comes after `delay`; otherwise it never comes, d = inf."""
+    """With probability share the outcome comes after `delay`; otherwise it never comes, d = inf.
+
+    >>> from belated.delays import Fixed, Sometimes
+    >>> Sometimes(Fixed(2), share=0.3).rho(100)
+    0.3
+    """
 
     delay: Distribution
     share: float
@@ -248,7 +301,13 @@ class Sometimes:
 class ByInput:
     """Input-dependent delays (line 384): fn(params) or fn(params, context) gives 𝒟 at that input, or d itself.
 
-    The context is passed when fn has two parameters without a default, or a second one named `context`."""
+    The context is passed when fn has two parameters without a default, or a second one named `context`.
+
+    >>> from belated.delays import ByInput, Fixed
+    >>> slow_when_hot = ByInput(lambda params: Fixed(10 if params["temperature"] > 60 else 2))
+    >>> slow_when_hot.at({"temperature": 80})
+    Fixed(delay=10)
+    """
 
     fn: Callable[..., Distribution | float]
     _contextual: bool = field(init=False, repr=False, compare=False)

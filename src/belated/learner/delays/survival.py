@@ -35,7 +35,13 @@ ROUNDING = 1e-12
 class Survival:
     """S(t) = P(d > t), a step function: survival[i] on [times[i], times[i + 1]), 1 before the first.
 
-    Beyond the longest wait S keeps its last value, so that rho is then a lower estimate."""
+    Beyond the longest wait S keeps its last value, so that rho is then a lower estimate.
+
+    >>> from belated.delays import kaplan_meier
+    >>> seen = kaplan_meier([1, 2, 2, 4], [True, True, True, False])  # one has been out for 4, unheard
+    >>> seen.at(2), seen.rho(2)
+    (0.25, 0.75)
+    """
 
     times: Array  # distinct delays that have arrived, increasing  (k,)
     survival: Array  # S at those times                            (k,)
@@ -66,7 +72,12 @@ def kaplan_meier(waited: ArrayLike, arrived: ArrayLike) -> Survival:
     """S(t) = prod_{t_i <= t} (1 - a_i / n_i), Var S(t) = S(t)^2 sum_{t_i <= t} a_i / (n_i (n_i - a_i))   (Greenwood)
 
     with a_i the outcomes that arrived after exactly t_i, and n_i the queries that had waited at least t_i: of equal
-    waits, arrivals come before censorings. A pending query says only that its delay is longer than its age."""
+    waits, arrivals come before censorings. A pending query says only that its delay is longer than its age.
+
+    >>> from belated.delays import kaplan_meier
+    >>> round(kaplan_meier([1, 3, 3], [True, False, True]).rho(2), 3)
+    0.333
+    """
     w = _waits("waited", waited)
     heard: Mask = np.asarray(arrived, dtype=bool if np.size(arrived) == 0 else None)
     if heard.dtype != np.bool_ or heard.shape != w.shape:
@@ -80,7 +91,13 @@ def kaplan_meier(waited: ArrayLike, arrived: ArrayLike) -> Survival:
 
 
 def rho(m: float, delay: ArrayLike, age: ArrayLike) -> float:
-    """ρ_m by Kaplan-Meier: delay = inf where nothing was heard, age = the wait so far (a negative one counts as 0)."""
+    """ρ_m by Kaplan-Meier: delay = inf where nothing was heard, age = the wait so far (a negative one counts as 0).
+
+    >>> from math import inf
+    >>> from belated.delays import rho
+    >>> round(rho(2, delay=[1, 2, inf, inf], age=[9, 9, 9, 1]), 3)  # the last one may yet come in time
+    0.625
+    """
     d = np.asarray(delay, dtype=float)
     a = np.asarray(age, dtype=float)
     if d.shape != a.shape:
@@ -100,7 +117,17 @@ def _waits(name: str, values: ArrayLike) -> Array:
 
 
 class Band(NamedTuple):
-    """An estimate and its confidence limits."""
+    """An estimate and its confidence limits.
+
+    >>> from belated import Real, Study, simulate
+    >>> from belated.delays import Fixed
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", patience=2, seed=0)
+    >>> for _ in simulate(study, lambda params: params["x"], delay=Fixed(1), rounds=12, seed=1):
+    ...     pass
+    >>> band = study.delays().in_time
+    >>> band.estimate, band.low < 1.0, band.high
+    (1.0, True, 1.0)
+    """
 
     estimate: float
     low: float

@@ -134,7 +134,13 @@ class _Radial(ABC):
 
 @dataclass(frozen=True)
 class SE(_Radial):
-    """k(x, z) = variance · exp(-r² / 2): the squared exponential kernel of the paper's experiments."""
+    """k(x, z) = variance · exp(-r² / 2): the squared exponential kernel of the paper's experiments.
+
+    >>> import numpy as np
+    >>> from belated import kernels
+    >>> kernels.SE(0.2)(np.array([[0.0]]), np.array([[0.0], [0.2], [1.0]])).round(3)
+    array([[1.   , 0.607, 0.   ]])
+    """
 
     def _shape(self, r2: Array) -> Array:
         r2 *= -0.5
@@ -151,7 +157,12 @@ class SE(_Radial):
 
 @dataclass(frozen=True)
 class Matern52(_Radial):
-    """k(x, z) = variance · (1 + √5 r + 5r²/3) exp(-√5 r)."""
+    """k(x, z) = variance · (1 + √5 r + 5r²/3) exp(-√5 r).
+
+    >>> from belated import algorithms, kernels
+    >>> algorithms.paper("GP-UCB-SDF", kernel=kernels.Matern52(0.2)).model.kernel
+    Matern52(lengthscale=0.2, variance=1.0)
+    """
 
     def _shape(self, r2: Array) -> Array:
         return self._shape_and_slope(r2)[0]
@@ -176,7 +187,15 @@ class Matern52(_Radial):
 
 @dataclass(frozen=True)
 class Product:
-    """k((z, x), (z', x')) = k_z(z, z') · k_x(x, x'): how context and query are joined (Section 5, CGB-SDF)."""
+    """k((z, x), (z', x')) = k_z(z, z') · k_x(x, x'): how context and query are joined (Section 5, CGB-SDF).
+
+    >>> from belated import Integer, Points, Study, algorithms, kernels
+    >>> kernel = kernels.Product(context=kernels.SE(0.5), query=kernels.Matern52(0.1))
+    >>> algorithm = algorithms.paper("GP-BTS", kernel=kernel)
+    >>> study = Study.create(space=Points([0.0, 1.0]), context={"age": Integer(18, 90)}, algorithm=algorithm, seed=0)
+    >>> study.ask(context={"age": 40}).context
+    {'age': 40}
+    """
 
     context: Kernel
     query: Kernel

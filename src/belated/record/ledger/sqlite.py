@@ -13,7 +13,6 @@ connection of this process is closed before it forks, and made again when it is 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sqlite3
@@ -27,11 +26,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from belated.errors import BelatedError, InvalidInput, Taken, Unreachable, Unreadable
+from belated.errors import BelatedError, InvalidInput, Taken, Unavailable, Unreachable, Unreadable
 from belated.record.events import Event, columns_of, read_back
 from belated.record.ledger.passwords import masked
 from belated.record.ledger.schema import migrations
 from belated.validation import shown
+
+try:
+    import fcntl
+except ModuleNotFoundError:
+    raise Unavailable(
+        "a SQLite study needs the file locks of a POSIX system such as Linux or macOS; "
+        "here a study can be kept in memory or in PostgreSQL"
+    ) from None
 
 APPLICATION = 0x62656C61  # "bela", in the file's header
 PATIENCE = 60.0  # seconds that SQLite waits for a writer that is not ours
