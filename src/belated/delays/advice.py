@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from belated.delays.report import DelayReport, TimeScale, report_delays
-from belated.delays.wording import LEGEND, describe_patience
+from belated.delays.wording import LEGEND, describe_patience, format_patience
 from belated.errors import InvalidInput, NotPositiveDefinite
 from belated.learner.arrays import Array
 from belated.learner.belief import Belief
@@ -115,7 +115,7 @@ class Advice:
             rho = row.rho
             lines.append(
                 (
-                    str(Patience(row.m)) if self.scale == "rounds" else str(Patience(_readable(row.m), True)),
+                    format_patience(row.m, self.scale),
                     f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)",
                     "?" if row.open is None else f"{row.open:.1f}",
                     f"{row.width:.2f}",
@@ -130,11 +130,6 @@ class Advice:
             yield "advised"
         if m == self.current.m and self.current.by_clock == (self.scale == "clock"):
             yield "now"
-
-
-def _readable(seconds: float) -> float:
-    """In three digits, or whole seconds."""
-    return float(f"{seconds:.3g}") if seconds < 1000 else float(round(seconds))
 
 
 class Spread(NamedTuple):
@@ -282,7 +277,7 @@ class AdviceBasis:
         return " ".join(said)
 
     def _words(self, m: float) -> str:
-        return str(Patience(m, self.by_clock)) if m > 0 else "0"
+        return format_patience(m, self.delays.scale)
 
     def _readable(self, t: float) -> float:
         """A time, in whole units of which there are at least ten, and no shorter; none longer than was waited."""

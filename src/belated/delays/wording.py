@@ -9,6 +9,7 @@ import numpy as np
 
 from belated.learner.delays.dependence import Trend, Verdict
 from belated.learner.delays.survival import ENOUGH
+from belated.patience import Patience
 from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.space.parameters import Choice
@@ -73,14 +74,22 @@ def describe_forecast(report: DelayReport) -> list[str]:
         else "Whether some never come cannot be told yet: none was silent for much longer than the longest delay."
     )
     if report.pending and report.still_to_come is not None:
-        soon = (
-            f"{report.expected(rounds=10):.1f} within 10 rounds"
-            if report.scale == "rounds"
-            else f"{report.expected('1h'):.1f} within an hour"
-        )
-        coming = report.still_to_come * report.pending
+        coming, soon = report.still_to_come * report.pending, _describe_soon(report)
         sentences.append(f"Of the pending about {coming:.1f} are still to come, {soon}.")
     return sentences
+
+
+def _describe_soon(report: DelayReport) -> str:
+    """How many come soon; what soon is follows from the delays."""
+    if report.scale == "rounds":
+        return f"{report.expected(rounds=10):.1f} within 10 rounds"
+    half = report.quantile(0.5) or 0.0
+    time, words = next(
+        (time, words)
+        for least, time, words in ((2 * 86400.0, "7d", "a week"), (2 * 3600.0, "1d", "a day"), (0.0, "1h", "an hour"))
+        if half >= least
+    )
+    return f"{report.expected(time):.1f} within {words}"
 
 
 def _describe_quantiles(report: DelayReport) -> str:
@@ -153,6 +162,12 @@ def _list_options(space: Space | None, name: str) -> list[str]:
 LEGEND = (
     "interval: β + Σ σ over the queries of the last m, in units of β; cost: interval / lower limit of what arrives."
 )
+
+
+def format_patience(m: float, scale: Literal["rounds", "clock"]) -> str:
+    """A patience as it is typed (20 rounds, 14d), or in words where that would be a long row of digits."""
+    text = str(Patience(m, scale == "clock")) if m > 0 else "0"
+    return text if scale == "rounds" or len(text) <= 6 else format_time(m, scale)
 
 
 def describe_patience(settings: Settings) -> str:
