@@ -24,9 +24,10 @@ from belated.comparison.statistics import (
     summary,
 )
 from belated.errors import InvalidInput
-from reproduction.curves import PANEL_OF, PUBLISHED, Key, published
+from reproduction.curves import PUBLISHED, CurveKey
 from reproduction.panels import FAMILIES
-from tests.reproduction.sets import needs
+from reproduction.published_runs import PANELS_BY_SETTING, read_published_runs
+from tests.reproduction.needs_data import needs_data
 
 coarse = st.integers(0, 6).map(lambda k: k / 3)  # many ties, whose sums differ in their last bits
 fine = st.floats(0, 10).map(lambda v: round(v, 6))
@@ -150,12 +151,12 @@ def test_mean_ranks_by_hand() -> None:
     assert [rank.mean for rank in found] == pytest.approx([(1 + 2.5 + 3) / 3, (2 + 2.5 + 1) / 3, (3 + 1 + 2) / 3])
 
 
-@needs("svm_reference_runs.csv")
+@needs_data("svm_reference_runs.csv")
 def test_of_the_published_runs_four_of_eight_comparisons_survive() -> None:
-    curves = published(Path(os.environ["BELATED_DATA"]) / "svm_reference_runs.csv")
+    curves = read_published_runs(Path(os.environ["BELATED_DATA"]) / "svm_reference_runs.csv")
     averages, ends = [], []
-    for (policy, _), panel in PANEL_OF.items():
-        sdf, *baselines = (curves[Key(panel, name, PUBLISHED)] for name in FAMILIES[policy.upper()])
+    for (policy, _), panel in PANELS_BY_SETTING.items():
+        sdf, *baselines = (curves[CurveKey(panel, name, PUBLISHED)] for name in FAMILIES[policy.upper()])
         for other in baselines:
             averages.append(compare(*(line.simple[:, line.iterations >= 10].mean(axis=1) for line in (sdf, other))).p)
             ends.append(compare(sdf.simple[:, -1], other.simple[:, -1]).p)
