@@ -66,7 +66,7 @@ class Panel:
         return next(curve for curve in self.curves if curve.key == key)
 
 
-STOCHASTIC, DETERMINISTIC, DRIFT = Poisson(10), Fixed(10), Poisson(3)
+POISSON_DELAYS, FIXED_DELAYS, CONTEXTUAL_DELAYS = Poisson(10), Fixed(10), Poisson(3)
 FAMILIES = {"UCB": ("GP-UCB-SDF", "GP-UCB", "GP-BUCB"), "TS": ("GP-TS-SDF", "asy-TS", "GP-BTS")}
 
 
@@ -93,8 +93,8 @@ SYNTHETIC = "GP-{}-SDF has smaller simple regret than both baselines"
 TUNING = "GP-{}-SDF outperforms the corresponding baselines"
 CONTEXTUAL = "GP-{}-SDF incurs smaller cumulative regret than the other baselines"
 DELAY_SETTINGS: dict[str, tuple[Delay, int]] = {
-    "Poisson(10) delays": (STOCHASTIC, 20),
-    "every delay 10": (DETERMINISTIC, 10),
+    "Poisson(10) delays": (POISSON_DELAYS, 20),
+    "every delay 10": (FIXED_DELAYS, 10),
 }
 
 
@@ -107,7 +107,7 @@ def _list_synthetic_panels() -> list[Panel]:
         for mu in (5, 10, 20, 30)
     )
     by_m = tuple(
-        PanelCurve(key=f"m{m}", label=f"m = {m}", algorithm="GP-UCB-SDF", delay=STOCHASTIC, patience=m)
+        PanelCurve(key=f"m{m}", label=f"m = {m}", algorithm="GP-UCB-SDF", delay=POISSON_DELAYS, patience=m)
         for m in (5, 10, 20, 40)
     )
     panels = [
@@ -175,7 +175,7 @@ def _list_contextual_panels(
             name=f"fig4{letter}",
             title=f"{what}, {kind}, Poisson(3) delays",
             task=task,
-            curves=make_family(kind, DRIFT, 6),
+            curves=make_family(kind, CONTEXTUAL_DELAYS, 6),
             claim=claim_outperforms(kind, CONTEXTUAL.format(kind)),
             measure="cumulative",
             ylabel="cumulative regret",

@@ -5,12 +5,12 @@ seen   1{d_s ≤ min(m, t - s)}; the baselines know no m
 v, l, λ   variance and lengthscale of an isotropic SE kernel, noise variance; zero mean, y as it is
 σ²     posterior variance plus λ, everywhere
 
-GP-UCB-SDF, GP-TS-SDF  an unseen outcome is the datum 0, in the belief and in the fit; one later than m for ever
+GP-UCB-SDF, GP-TS-SDF  an unseen outcome is the datum 0, in the belief and in the fit; one later than m stays 0
 GP-UCB, asy-TS         unseen queries are left out
 GP-BUCB, GP-BTS        an unseen outcome is what the GP of the round before, itself made of such values, predicts
 UCB                    μ + ν σ, ν = 1 + Σ σ(x_s) over the last m queries for GP-UCB-SDF, 1 for the baselines
 Thompson               a draw of 200 random Fourier features, new ones each time, without ν; each feature vector is
-                       brought to the length √v, so that the prior variance is v everywhere
+                       scaled to the length √v, so that the prior variance is v everywhere
 Fits                   on the five initial queries, and whenever n is a multiple of 10: plain marginal likelihood
 Handicap               the baselines query at random until two outcomes are in, and a GP first made then keeps the
                        hyperparameters it was born with until n is a multiple of 10
@@ -132,13 +132,13 @@ class FourierDraw(NamedTuple):
     length: float  # √v
     weights: Array  # w (M,)
 
-    def features(self, Q: Array) -> Array:
+    def compute_features(self, Q: Array) -> Array:
         """φ                                                       (q, M)."""
         c = np.cos(Q @ self.omega.T + self.phase)
         return np.asarray(self.length * c / np.linalg.norm(c, axis=1, keepdims=True))
 
     def __call__(self, Q: Array) -> Array:
-        return np.asarray(self.features(Q) @ self.weights)
+        return np.asarray(self.compute_features(Q) @ self.weights)
 
     def gradient(self, Q: Array) -> tuple[Array, Array]:
         angle = Q @ self.omega.T + self.phase
@@ -156,14 +156,14 @@ def draw_weights(Phi: Array, y: Array, lam: float, z: Array) -> Array:
     return np.asarray(solve_triangular(R, whitened, lower=True, trans="T"))
 
 
-def draw_function(posterior: Posterior, recent: Array, rng: Generator) -> FourierDraw:
+def draw_fourier_surface(posterior: Posterior, recent: Array, rng: Generator) -> FourierDraw:
     """A draw of the belief whose kernel is φ(x)ᵀφ(x')."""
     gp, X = posterior.gp, posterior.X
     omega = gp.kernel.frequencies(rng, FEATURES, X.shape[1])
     phase = rng.uniform(0.0, 2.0 * np.pi, FEATURES)
     draw = FourierDraw(omega, phase, float(np.sqrt(gp.kernel.variance)), np.zeros(FEATURES))
     z = rng.standard_normal(FEATURES)
-    return draw._replace(weights=draw_weights(draw.features(X), posterior.y_tilde, gp.lam, z))
+    return draw._replace(weights=draw_weights(draw.compute_features(X), posterior.y_tilde, gp.lam, z))
 
 
 @dataclass(frozen=True)
@@ -176,11 +176,11 @@ class ReleasedMethod:
 
 METHODS = {
     "GP-UCB-SDF": ReleasedMethod(fill_with_zeros, make_widened_bound),
-    "GP-TS-SDF": ReleasedMethod(fill_with_zeros, draw_function),
+    "GP-TS-SDF": ReleasedMethod(fill_with_zeros, draw_fourier_surface),
     "GP-UCB": ReleasedMethod(drop_unseen, make_plain_bound),
-    "asy-TS": ReleasedMethod(drop_unseen, draw_function),
+    "asy-TS": ReleasedMethod(drop_unseen, draw_fourier_surface),
     "GP-BUCB": ReleasedMethod(fill_with_predictions, make_plain_bound),
-    "GP-BTS": ReleasedMethod(fill_with_predictions, draw_function),
+    "GP-BTS": ReleasedMethod(fill_with_predictions, draw_fourier_surface),
 }
 
 
@@ -248,17 +248,17 @@ class ReleasedProgram:
     def choose(self, X: Array, y: Array, known_from: Array) -> Array:
         """Query t = len(X) + 1, after outcomes y at X that were known from the choice of query known_from on (inf: not
         yet)."""
-        t, belief = len(X) + 1, self.belief(X, y, known_from)
+        t, belief = len(X) + 1, self.update_belief(X, y, known_from)
         if t <= INITIAL or belief is None:
             return np.random.default_rng([self.seed, t]).random(self.dimension)
         rng = np.random.default_rng([self.seed, t, ASKING])
         recent = X[int(max(0, len(X) - self.m)) :]
         return find_highest(self.method.surface(belief, recent, rng), self.dimension, rng)
 
-    def belief(self, X: Array, y: Array, known_from: Array) -> Posterior | None:
+    def update_belief(self, X: Array, y: Array, known_from: Array) -> Posterior | None:
         """The GP from which query len(X) + 1 is chosen; None where it is chosen at random.
 
-        Rounds that this object has not seen are gone through first, so a run may be taken up anywhere."""
+        Rounds that this object has not seen are replayed first, so that an interrupted run can go on."""
         t = len(X) + 1
         if t < self.t:
             self._forget()

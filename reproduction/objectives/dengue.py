@@ -1,4 +1,4 @@
-"""The synthetic objective under a delay distribution from life: how late dengue cases were reported.
+"""The synthetic objective under recorded delays: how late dengue cases were reported.
 
 d   weeks from onset to report, one of 52,987 recorded ones drawn evenly; half of them one week or less, the last 26
 """

@@ -61,11 +61,11 @@ def make_task(seed: int) -> Task:
     column = {tuple(x): i for i, x in enumerate(config.tolist())}
     row = {gpu: j for j, gpu in enumerate(gpus)}
 
-    def place(params: Mapping[str, Any], context: Mapping[str, Any]) -> tuple[int, int]:
+    def locate(params: Mapping[str, Any], context: Mapping[str, Any]) -> tuple[int, int]:
         return row[context["gpu"]], column[tuple(params[name] for name in NAMES)]
 
     def f(params: Mapping[str, Any], context: Mapping[str, Any]) -> float:
-        y = float(value[place(params, context)])
+        y = float(value[locate(params, context)])
         if np.isnan(y):
             raise Infeasible(f"the {context['gpu']} does not run this configuration")
         return y
@@ -79,5 +79,5 @@ def make_task(seed: int) -> Task:
         goal="minimize",
         context={"gpu": Choice(*gpus)},
         context_of=lambda s: {"gpu": gpus[(s - 1) % len(gpus)]},
-        delay=ByInput(lambda params, context: float(delay[place(params, context)])),
+        delay=ByInput(lambda params, context: float(delay[locate(params, context)])),
     )

@@ -51,10 +51,10 @@ def load_split() -> TrainTestSplit:
     train, held_out, y_train, y_held_out = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
     mean, std = train.mean(axis=0), train.std(axis=0)
 
-    def scaled(X: Array) -> Array:
+    def scale(X: Array) -> Array:
         return np.column_stack([(X - mean) / std, np.ones(len(X))])
 
-    return TrainTestSplit(scaled(train), y_train.astype(float), scaled(held_out), y_held_out.astype(float))
+    return TrainTestSplit(scale(train), y_train.astype(float), scale(held_out), y_held_out.astype(float))
 
 
 def measure_accuracy(batch_size: int, learning_rate: float, decay: float) -> float:

@@ -61,16 +61,16 @@ def make_task(seed: int) -> Task:
     row = {tuple(z): j for j, z in enumerate(contexts.tolist())}
     features = [dict(zip(FEATURES, z, strict=True)) for z in contexts.tolist()]
 
-    def task_of(context: Mapping[str, float]) -> int:
+    def find_task(context: Mapping[str, float]) -> int:
         return row[tuple(context[name] for name in FEATURES)]
 
     def f(params: Mapping[str, float], context: Mapping[str, float]) -> float:
-        return float(accuracy[task_of(context), column[tuple(params[name] for name in NAMES)]])
+        return float(accuracy[find_task(context), column[tuple(params[name] for name in NAMES)]])
 
     return Task(
         space=_make_space(),
         f=f,
-        best=lambda context: float(accuracy[task_of(context)].max()),
+        best=lambda context: float(accuracy[find_task(context)].max()),
         context={name: Real(0.0, 1.0) for name in FEATURES},
         context_of=lambda s: features[(s - 1) // ROUNDS],
     )

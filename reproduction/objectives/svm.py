@@ -4,7 +4,7 @@ C, gamma   penalty and RBF kernel parameter of the SVM, on linear scales and uns
 f          accuracy on the 30 % of the patients held out; the split is stratified, with random_state 0
 j          index of a growing data set: the first (j + 1) / 20 of the patients, in the file's order
 
-Nearly all of the square is flat: there the SVM knows its training patients by heart and calls everyone else healthy.
+Nearly all of the square is flat: there the SVM overfits its training patients and calls everyone else healthy.
 """
 
 from __future__ import annotations

@@ -68,14 +68,14 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Commands:
+class CommandBlock:
     """Lines for a shell."""
 
     lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """Columns are flush left; those named in `numbers` (by position) flush right."""
 
     titles: tuple[Text, ...]
@@ -96,7 +96,7 @@ class Picture:
     png: bytes
 
 
-Block = Heading | Paragraph | Listing | Commands | Table | Picture
+Block = Heading | Paragraph | Listing | CommandBlock | TableBlock | Picture
 
 
 def make_slug(heading: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from reproduction.report.document import (
     Block,
     Code,
-    Commands,
+    CommandBlock,
     Emphasis,
     Heading,
     Inline,
@@ -18,7 +18,7 @@ from reproduction.report.document import (
     Paragraph,
     Picture,
     Strong,
-    Table,
+    TableBlock,
     Text,
     make_slug,
     split_inlines,
@@ -69,11 +69,11 @@ def _render_block(block: Block) -> str:
             return f"<p>{_render_text(text)}</p>"
         case Listing(items):
             return f"<ul>\n{''.join(f'<li>{_render_text(item)}</li>' + chr(10) for item in items)}</ul>"
-        case Commands(lines):
+        case CommandBlock(lines):
             return f"<pre><code>{html.escape(chr(10).join(lines))}</code></pre>"
         case Picture(_, alt, png):
             return f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
-        case Table(titles, rows, numbers):
+        case TableBlock(titles, rows, numbers):
             head = _render_row("th", titles, numbers)
             body = "\n".join(_render_row("td", row, numbers) for row in rows)
             return f'<div class="wide"><table>\n<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table></div>'

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from reproduction.report.document import (
     Block,
     Code,
-    Commands,
+    CommandBlock,
     Emphasis,
     Heading,
     Inline,
@@ -17,7 +17,7 @@ from reproduction.report.document import (
     Paragraph,
     Picture,
     Strong,
-    Table,
+    TableBlock,
     Text,
     split_inlines,
 )
@@ -40,11 +40,11 @@ def _render_block(block: Block, place: str) -> str:
             return _render_line(text)
         case Listing(items):
             return "\n".join(f"- {_render_line(item)}" for item in items)
-        case Commands(lines):
+        case CommandBlock(lines):
             return "\n".join(["```sh", *lines, "```"])
         case Picture(name, alt, _):
             return f"![{_render_text(alt)}]({place}{name})"
-        case Table(titles, rows, numbers):
+        case TableBlock(titles, rows, numbers):
             rule = ["---:" if column in numbers else "---" for column in range(len(titles))]
             cells = [
                 [_render_text(cell) for cell in titles],

@@ -18,7 +18,7 @@ from belated.plotting.style import COLOUR, Bundle, bundle, render_png, use_style
 from reproduction.curves import PUBLISHED, Series
 from reproduction.panels import Panel, PanelCurve
 from reproduction.report.layout import BAND, LineEnd, LineStyle, finish_axes, make_stacked_page
-from reproduction.report.verdicts import FROM, JudgedPanel, select_measure
+from reproduction.report.verdicts import FIRST_COUNTED, JudgedPanel, select_measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def draw_lines(axes: Axes, panel: Panel, lines: Mapping[str, Bundle], published:
     """The curves of one reading, over the published bands; their ends, from the lowest up."""
     styles = choose_styles(panel)
     for key, band in published.items():
-        settled = band.iterations >= FROM  # earlier not every published run has heard anything
+        settled = band.iterations >= FIRST_COUNTED  # earlier not every published run has heard anything
         x, low, high = (v[settled] for v in (band.iterations, band.mean - band.error, band.mean + band.error))
         axes.fill_between(x, low, high, color=styles[key].colour, **BAND, zorder=1)
         axes.plot(x, band.mean[settled], color=styles[key].colour, **DOTS, zorder=2)
@@ -111,7 +111,7 @@ def place_error_bars(iterations: Array, place: int) -> list[int]:
 def choose_limits(panel: Panel, lines: Sequence[Bundle]) -> tuple[float, float]:
     """The limits of the y-axis: from iteration 10 on everything is inside. Until something is heard regret is that of
     the floor, far above the rest; there a curve comes in from the top."""
-    counted = [line.iterations >= min(FROM, line.iterations[-1]) for line in lines]
+    counted = [line.iterations >= min(FIRST_COUNTED, line.iterations[-1]) for line in lines]
     high = max(float(np.max((line.mean + line.error)[at])) for line, at in zip(lines, counted, strict=True))
     low = min(float(np.min((line.mean - line.error)[at])) for line, at in zip(lines, counted, strict=True))
     if panel.measure == "cumulative" or low <= 0.4 * high:

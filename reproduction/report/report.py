@@ -15,7 +15,7 @@ from reproduction.panels import Panel
 from reproduction.report import tables
 from reproduction.report.document import (
     Block,
-    Commands,
+    CommandBlock,
     Heading,
     Inline,
     Link,
@@ -23,7 +23,7 @@ from reproduction.report.document import (
     Paragraph,
     Picture,
     Strong,
-    Table,
+    TableBlock,
     Text,
     find_pictures,
     make_slug,
@@ -32,7 +32,7 @@ from reproduction.report.html_page import render_html
 from reproduction.report.markdown import render_markdown
 from reproduction.report.panel_picture import draw_panel
 from reproduction.report.rules_and_choices import CHOICES, PAIRS, RULES
-from reproduction.report.verdicts import WORDS, JudgedPanel, Verdict, judge_panel
+from reproduction.report.verdicts import WORDS, ClaimVerdict, JudgedPanel, judge_panel
 from reproduction.run_costs import RunCost, format_seconds
 
 TITLE = "The paper's experiments, run again"
@@ -125,7 +125,7 @@ def make_opening(judged: Sequence[JudgedPanel], provenance: Provenance, out: str
         )
     ]
     if provenance.commands:
-        blocks += [Paragraph("Made by"), Commands(provenance.commands)]
+        blocks += [Paragraph("Made by"), CommandBlock(provenance.commands)]
     if provenance.versions:
         blocks += [Paragraph(("With ", ", ".join(f"{name} {number}" for name, number in provenance.versions), "."))]
     blocks += [Paragraph(note) for note in (*provenance.notes, ROUNDING)]
@@ -133,7 +133,7 @@ def make_opening(judged: Sequence[JudgedPanel], provenance: Provenance, out: str
     return [
         *blocks,
         Paragraph("The recorded curves are kept; every table and picture is made of them again, without a run, by"),
-        Commands((again,)),
+        CommandBlock((again,)),
     ]
 
 
@@ -162,7 +162,7 @@ def make_cost_section(panels: Sequence[Panel], costs: Sequence[RunCost]) -> list
             f"{sum(c.rounds for c in counted):,} queries, "
             f"{1000 * learner / max(1, sum(c.rounds for c in counted)):.0f} ms of choosing for each."
         ),
-        Table(("figure", "runs", "queries", "choosing", "evaluating"), tuple(rows), frozenset({1, 2, 3, 4})),
+        TableBlock(("figure", "runs", "queries", "choosing", "evaluating"), tuple(rows), frozenset({1, 2, 3, 4})),
     ]
 
 
@@ -189,7 +189,7 @@ def make_overview(judged: Sequence[JudgedPanel]) -> list[Block]:
     names = {"released": "released reading", PUBLISHED: "the authors' own runs"}
     return [
         Paragraph(f"The paper's claims, of {len(judged)} panels: {counts}."),
-        Table(("panel", "the claim, here", *(names[r] for r in others)), rows),
+        TableBlock(("panel", "the claim, here", *(names[r] for r in others)), rows),
     ]
 
 
@@ -197,7 +197,7 @@ def _link_panel(panel: Panel) -> Link:
     return Link(format_title(panel), f"#{make_slug(format_title(panel))}")
 
 
-def _format_word(found: Verdict | None) -> Text:
+def _format_word(found: ClaimVerdict | None) -> Text:
     if found is None:
         return tables.NONE
     return Strong(found.word) if found.word == "holds" else found.word
@@ -249,7 +249,7 @@ def make_panel_section(judged: JudgedPanel) -> list[Block]:
 
 
 def _list_notes(judged: JudgedPanel) -> list[str]:
-    """What must be said beside the picture."""
+    """What a reader must know about the picture: parts that are missing."""
     panel = judged.panel
     notes = [f"only {judged.last} of {panel.iterations} iterations"] if judged.last < panel.iterations else []
     if "released" in panel.readings and PUBLISHED not in judged.lines:
@@ -272,5 +272,5 @@ def _make_claim(judged: JudgedPanel) -> list[Block]:
     return [Paragraph((f"{claim} Verdict: ", *_phrase_verdict(judged.verdict))), *([Listing(items)] if items else [])]
 
 
-def _phrase_verdict(found: Verdict) -> tuple[Inline, ...]:
+def _phrase_verdict(found: ClaimVerdict) -> tuple[Inline, ...]:
     return Strong(found.word), f" – {found.because}." if found.because else "."

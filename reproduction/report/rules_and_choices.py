@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reproduction.report.document import Code, Emphasis, Text
-from reproduction.report.verdicts import FROM, LEVEL
+from reproduction.report.verdicts import FIRST_COUNTED, LEVEL
 
 PAIRS = (
     "These rules were fixed before any of the runs was made. Within a panel the runs of a seed are a pair: they have "
@@ -11,9 +11,9 @@ PAIRS = (
 )
 RULES: tuple[Text, ...] = (
     (
-        f"What is compared: in a panel of simple regret, the average of a run's curve over iterations {FROM} to T, the "
-        "last one; in a panel of cumulative regret, its value at T. Simple regret at T stands beside it and decides "
-        "nothing."
+        "What is compared: in a panel of simple regret, the average of a run's curve over iterations "
+        f"{FIRST_COUNTED} to T, the last one; in a panel of cumulative regret, its value at T. Simple regret at T "
+        "stands beside it and decides nothing."
     ),
     (
         "The test: the exact sign-flip test of the mean paired difference, two-sided, with all 2ⁿ choices of signs "

@@ -11,9 +11,9 @@ from belated.comparison.statistics import Summary, mean_ranks, summary
 from belated.learner.arrays import Array
 from reproduction.curves import Series
 from reproduction.panels import Panel
-from reproduction.report.document import Strong, Table
+from reproduction.report.document import Strong, TableBlock
 from reproduction.report.verdicts import (
-    FROM,
+    FIRST_COUNTED,
     CurvePair,
     JudgedPanel,
     compute_deciding_values,
@@ -31,7 +31,7 @@ def select_iterations(panel: Panel, line: Series) -> list[int]:
     return sorted({int(np.argmin(np.abs(line.iterations - at))) for at in wanted})
 
 
-def tabulate_means(judged: JudgedPanel) -> Table:
+def tabulate_means(judged: JudgedPanel) -> TableBlock:
     """Means over runs with standard errors: a row for every curve and reading."""
     panel = judged.panel
     several = len(judged.lines) > 1
@@ -44,7 +44,10 @@ def tabulate_means(judged: JudgedPanel) -> Table:
         columns.append((f"at {iteration}", [_summarize_at(panel, line, iteration) for _, _, line in rows]))
     if simple:
         columns.append(
-            (f"average {min(FROM, T)}–{T}", [summary(compute_deciding_values(panel, line)) for _, _, line in rows])
+            (
+                f"average {min(FIRST_COUNTED, T)}–{T}",
+                [summary(compute_deciding_values(panel, line)) for _, _, line in rows],
+            )
         )
         columns.append((f"late counted, at {T}", [_summarize_known(line.late[:, -1]) for _, _, line in rows]))
         columns.append((f"cumulative, at {T}", [_summarize_known(line.cumulative[:, -1]) for _, _, line in rows]))
@@ -52,7 +55,7 @@ def tabulate_means(judged: JudgedPanel) -> Table:
         columns.append(("mean rank", [rank_curves(judged, reading).get(key) for reading, key, _ in rows]))
     columns = [(name, cells) for name, cells in columns if any(cell is not None for cell in cells)]
     written = [_format_column(cells) for _, cells in columns]
-    return Table(
+    return TableBlock(
         (*(("reading",) if several else ()), f"mean {panel.ylabel}", "runs", *(name for name, _ in columns)),
         tuple(
             (
@@ -94,7 +97,7 @@ def format_summary(value: Summary, places: int) -> str:
     return mean if math.isnan(value.error) else f"{mean} ± {value.error:.{places}f}"
 
 
-def tabulate_comparisons(judged: JudgedPanel) -> Table:
+def tabulate_comparisons(judged: JudgedPanel) -> TableBlock:
     """Every comparison: the quantity that decides, then the values at T."""
     panel, T = judged.panel, judged.last
     several = len(judged.pairs) > 1
@@ -106,7 +109,7 @@ def tabulate_comparisons(judged: JudgedPanel) -> Table:
     ending = count_decimals(
         [v for _, pair in rows for v in (pair.at_end.difference.mean, pair.at_end.difference.error)]
     )
-    what = f"average {min(FROM, T)}–{T}" if simple else f"at {T}"
+    what = f"average {min(FIRST_COUNTED, T)}–{T}" if simple else f"at {T}"
     titles = (
         *(("reading",) if several else ()),
         "comparison",
@@ -119,7 +122,7 @@ def tabulate_comparisons(judged: JudgedPanel) -> Table:
         "Wilcoxon, corrected",
         *((f"difference, at {T}", "p, corrected") if simple else ()),
     )
-    return Table(
+    return TableBlock(
         titles,
         tuple(
             (
@@ -164,12 +167,12 @@ def rank_curves(judged: JudgedPanel, reading: str) -> dict[str, Summary]:
     return dict(zip(lines, mean_ranks(np.array(rows)), strict=True))
 
 
-def tabulate_ranks(judged: Sequence[JudgedPanel]) -> Table:
+def tabulate_ranks(judged: Sequence[JudgedPanel]) -> TableBlock:
     """Mean ranks in several panels, and their mean over those panels that have the curve."""
     found = {j.panel.name: _label_ranks(j) for j in judged if j.readings}
     labels = dict.fromkeys(label for ranked in found.values() for label in ranked)
     overall = {label: float(np.mean([r[label].mean for r in found.values() if label in r])) for label in labels}
-    return Table(
+    return TableBlock(
         ("mean rank", *found, "mean"),
         tuple(
             (

@@ -24,7 +24,7 @@ from belated.learner.arrays import Array
 from reproduction.curves import PUBLISHED, CurveKey, Curves, Series
 from reproduction.panels import Claim, Panel
 
-FROM, LEVEL = 10, 0.05
+FIRST_COUNTED, LEVEL = 10, 0.05
 Word = Literal["holds", "holds in mean only", "does not hold here", "too few runs", "not run"]
 WORDS: tuple[Word, ...] = get_args(Word)
 
@@ -53,7 +53,7 @@ def compute_deciding_values(panel: Panel, line: Series) -> Array:
     """The quantity that decides, one number per run."""
     if panel.measure == "cumulative":
         return compute_final_values(panel, line)
-    counted = line.iterations >= min(FROM, int(line.iterations[-1]))
+    counted = line.iterations >= min(FIRST_COUNTED, int(line.iterations[-1]))
     return np.asarray(np.mean(line.simple[:, counted], axis=1))
 
 
@@ -134,18 +134,18 @@ def _compare_curves(
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """Whether the claim holds, and why, pair by pair."""
 
     word: Word
     because: str
 
 
-def reach_verdict(panel: Panel, claim: Claim, found: Sequence[CurvePair]) -> Verdict:
+def reach_verdict(panel: Panel, claim: Claim, found: Sequence[CurvePair]) -> ClaimVerdict:
     """The verdict on a claim, from its comparisons."""
     missing = len(claim.less) + len(claim.alike) - len(found)
     if missing:
-        return Verdict("not run", "the curves that the claim is about have not all been run" if found else "")
+        return ClaimVerdict("not run", "the curves that the claim is about have not all been run" if found else "")
     word: Word = "holds"
     if _note_too_few(found):
         word = "too few runs"
@@ -153,7 +153,7 @@ def reach_verdict(panel: Panel, claim: Claim, found: Sequence[CurvePair]) -> Ver
         word = "does not hold here"
     elif not all(pair.significant for pair in found if pair.claimed == "less"):
         word = "holds in mean only"
-    return Verdict(word, "; ".join([*_list_reasons(panel, found), *_note_too_few(found)]))
+    return ClaimVerdict(word, "; ".join([*_list_reasons(panel, found), *_note_too_few(found)]))
 
 
 def _list_reasons(panel: Panel, found: Sequence[CurvePair]) -> list[str]:
@@ -209,7 +209,7 @@ class JudgedPanel:
     panel: Panel
     lines: dict[str, dict[str, Series]]
     pairs: dict[str, tuple[CurvePair, ...]]
-    verdicts: dict[str, Verdict]
+    verdicts: dict[str, ClaimVerdict]
 
     @property
     def readings(self) -> list[str]:
@@ -217,9 +217,9 @@ class JudgedPanel:
         return [reading for reading in self.panel.readings if reading in self.lines]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ClaimVerdict:
         """On the panel's first reading, the text's."""
-        return self.verdicts.get(self.panel.readings[0], Verdict("not run", ""))
+        return self.verdicts.get(self.panel.readings[0], ClaimVerdict("not run", ""))
 
     @property
     def last(self) -> int:
@@ -228,7 +228,7 @@ class JudgedPanel:
 
 
 def judge_panel(panel: Panel, curves: Curves) -> JudgedPanel:
-    """Everything that is said of a panel, by reading."""
+    """The lines of a panel, its comparisons and its verdicts, by reading."""
     lines = select_lines(panel, curves)
     claim = panel.claim
     if claim is None:

@@ -34,7 +34,7 @@ from belated.simulation.simulate import World, simulate
 from belated.space.points import Points
 from belated.study import Study
 from reproduction.objectives import synthetic
-from reproduction.report.document import Block, Heading, Paragraph, Picture, Strong, Table, Text
+from reproduction.report.document import Block, Heading, Paragraph, Picture, Strong, TableBlock, Text
 from reproduction.report.layout import LineEnd, LineStyle, finish_axes, make_stacked_page
 from reproduction.report.tables import count_decimals, format_p_cell, format_summary
 from reproduction.report.verdicts import LEVEL
@@ -217,7 +217,7 @@ def make_section(found: Mapping[Quantity, SeedValues]) -> list[Block]:
     ]
 
 
-def tabulate_factors(found: Mapping[Quantity, SeedValues]) -> Table:
+def tabulate_factors(found: Mapping[Quantity, SeedValues]) -> TableBlock:
     rows = []
     for case in CASES:
         if (e := found.get(Quantity(FACTORS, case, "hallucination"))) is None:
@@ -235,7 +235,7 @@ def tabulate_factors(found: Mapping[Quantity, SeedValues]) -> Table:
                 )
             )
     titles = ("kernel", "B", "GP-UCB-SDF: factor", "GP-BUCB: e^γ(B−1)", "start after which it is at most 2")
-    return Table(titles, tuple(rows), frozenset({1, 2, 3, 4}))
+    return TableBlock(titles, tuple(rows), frozenset({1, 2, 3, 4}))
 
 
 def describe_factors(found: Mapping[Quantity, SeedValues]) -> str:
@@ -254,7 +254,7 @@ def summarize_runs(found: Mapping[Quantity, SeedValues], case: str, method: str)
     return np.mean(simple.values, axis=1), simple.values[:, -1], cumulative.values[:, -1]
 
 
-def tabulate_means(found: Mapping[Quantity, SeedValues]) -> Table:
+def tabulate_means(found: Mapping[Quantity, SeedValues]) -> TableBlock:
     titles = ("batches", "algorithm", "runs", "simple regret, average over batches", "at T", "cumulative regret, at T")
     rows = []
     for case in CASES:
@@ -263,7 +263,7 @@ def tabulate_means(found: Mapping[Quantity, SeedValues]) -> Table:
         for method, values in cells.items():
             numbers = (format_summary(summary(v), p) for v, p in zip(values, places, strict=True))
             rows.append((CASES[case].label, method, str(len(values[0])), *numbers))
-    return Table(titles, tuple(rows), frozenset({2, 3, 4, 5}))
+    return TableBlock(titles, tuple(rows), frozenset({2, 3, 4, 5}))
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ def compare_methods(found: Mapping[Quantity, SeedValues]) -> list[MethodPair]:
     return made
 
 
-def tabulate_pairs(compared: list[MethodPair]) -> Table:
+def tabulate_pairs(compared: list[MethodPair]) -> TableBlock:
     rows = [
         (
             CASES[each.case].label,
@@ -304,7 +304,7 @@ def tabulate_pairs(compared: list[MethodPair]) -> Table:
         for each in compared
     ]
     titles = ("batches", "comparison", "simple regret, average over batches", "p", "cumulative regret, at T", "p")
-    return Table(titles, tuple(rows), frozenset({2, 3, 4, 5}))
+    return TableBlock(titles, tuple(rows), frozenset({2, 3, 4, 5}))
 
 
 def _format_cells(c: Comparison, p: float) -> tuple[Text, Text]:

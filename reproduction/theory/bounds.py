@@ -29,7 +29,7 @@ from belated.learner.confidence import (
 )
 from belated.learner.delays.distributions import Poisson
 from belated.plotting.style import COLOUR, INK, SOFT, render_png, use_style
-from reproduction.report.document import Block, Heading, Paragraph, Picture, Table
+from reproduction.report.document import Block, Heading, Paragraph, Picture, TableBlock
 from reproduction.report.layout import LineEnd, LineStyle, finish_axes, make_stacked_page
 from reproduction.report.tables import count_decimals, format_summary
 from reproduction.theory.measurements import Measurement, Quantity, SeedValues
@@ -101,7 +101,7 @@ def run_regret_job(job: RegretJob) -> list[Measurement]:
 
 def _measure_run(job: RegretJob, seed: int) -> list[Measurement]:
     function, T = draw_function(seed), job.T
-    theory = function.theory(DELTA, T)
+    theory = function.make_theory(DELTA, T)
     ran = run_study(function, make_sdf(job.algorithm, theory if job.theory else 1.0, T), DELAY, M, T, seed)
     at = [t for t in SHOWN if t <= T]
     if not job.theory:
@@ -145,7 +145,7 @@ def run_horizon_job(job: HorizonJob) -> list[Measurement]:
     rows = []
     for seed in job.seeds:
         function = draw_function(seed)
-        below = (T for T in steps if _compute_theorem2(function.theory(DELTA, T), gamma, T) < T * function.gap)
+        below = (T for T in steps if _compute_theorem2(function.make_theory(DELTA, T), gamma, T) < T * function.gap)
         if (first := next(below, None)) is not None:
             rows.append(Measurement(EXPERIMENT, "GP-UCB-SDF", SAYS_FROM, seed, 0.0, float(first)))
     return rows
@@ -181,7 +181,7 @@ def make_section(found: Mapping[Quantity, SeedValues]) -> list[Block]:
     ]
 
 
-def tabulate_regret(found: Mapping[Quantity, SeedValues]) -> Table:
+def tabulate_regret(found: Mapping[Quantity, SeedValues]) -> TableBlock:
     """What there is after T rounds, as means over functions."""
     rows = []
     for name in ALGORITHMS:
@@ -197,7 +197,7 @@ def tabulate_regret(found: Mapping[Quantity, SeedValues]) -> Table:
     rows.append(("T (max f − min f): the largest possible", trivial))
     T = float(trivial.x[-1])
     cells = [(label, _format_mean(each.at(T)), f"{np.mean(each.at(T) / trivial.at(T)):,.3g}") for label, each in rows]
-    return Table(("", f"after {T:g} rounds", "over the largest possible"), tuple(cells), frozenset({1, 2}))
+    return TableBlock(("", f"after {T:g} rounds", "over the largest possible"), tuple(cells), frozenset({1, 2}))
 
 
 def _format_mean(values: Array) -> str:

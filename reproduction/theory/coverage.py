@@ -20,7 +20,7 @@ from belated.learner.belief import Belief
 from belated.learner.delays.distributions import Distribution, Fixed, Geometric, LogNormal, Poisson
 from belated.learner.policies import Policy, Surface
 from belated.plotting.style import COLOUR, INK, SOFT, render_png, use_style
-from reproduction.report.document import Block, Heading, Paragraph, Picture, Table
+from reproduction.report.document import Block, Heading, Paragraph, Picture, TableBlock
 from reproduction.report.layout import BAND, LineEnd, LineStyle, finish_axes, make_stacked_page
 from reproduction.theory.measurements import Measurement, Quantity, SeedValues
 from reproduction.theory.rkhs import Q, RoundBelief, TheoryRun, draw_function, make_sdf, run_study
@@ -46,7 +46,7 @@ class CoverageCase:
     delay: Distribution
     m: int
     T: int  # rounds
-    stubborn: bool = False  # asks the best x in every round, at one δ only
+    repeats_best: bool = False  # asks the best x in every round, at one δ only
 
     @property
     def rho(self) -> float:
@@ -57,7 +57,7 @@ CASES = {
     "poisson": CoverageCase("Poisson(10) delays, m = 10", Poisson(10), 10, 100),
     "geometric": CoverageCase("geometric delays of mean 10, m = 10", Geometric(0.1), 10, 100),
     "heavy": CoverageCase("log-normal delays (median 8, σ = 1.5), m = 10", LogNormal(8.0, 1.5), 10, 100),
-    "stubborn": CoverageCase("one x all the time, every delay 120, m = 120", Fixed(120), 120, 125, stubborn=True),
+    "stubborn": CoverageCase("one x all the time, every delay 120, m = 120", Fixed(120), 120, 125, repeats_best=True),
 }
 
 
@@ -100,8 +100,8 @@ def list_jobs(quick: bool) -> list[CoverageJob | EllipsoidJob]:
         EllipsoidJob(case="poisson", delta=SHOWN, seed=3, T=120 if quick else 400)
     ]
     for name, case in CASES.items():
-        T = min(case.T, 30) if quick and not case.stubborn else case.T
-        for delta in (SHOWN, None) if case.stubborn else (*RUNS, None):
+        T = min(case.T, 30) if quick and not case.repeats_best else case.T
+        for delta in (SHOWN, None) if case.repeats_best else (*RUNS, None):
             runs = 8 if quick else RUNS.get(delta or SHOWN, 0)
             split = [tuple(range(first, min(runs, first + TOGETHER))) for first in range(0, runs, TOGETHER)]
             made += [CoverageJob(case=name, delta=delta, seeds=seeds, T=T) for seeds in split]
@@ -128,8 +128,8 @@ def run_coverage_job(job: CoverageJob) -> list[Measurement]:
 
 def _run_case(case: CoverageCase, delta: float | None, seed: int, T: int) -> TheoryRun:
     function = draw_function(seed)
-    policy: Policy | None = FixedQuery(int(np.argmax(function.f))) if case.stubborn else None
-    algorithm = make_sdf(ALGORITHM, 1.0 if delta is None else function.theory(delta, T), T)
+    policy: Policy | None = FixedQuery(int(np.argmax(function.f))) if case.repeats_best else None
+    algorithm = make_sdf(ALGORITHM, 1.0 if delta is None else function.make_theory(delta, T), T)
     return run_study(function, algorithm, case.delay, case.m, T, seed, policy)
 
 
@@ -219,7 +219,7 @@ def list_needs(found: Mapping[Quantity, SeedValues]) -> list[tuple[str, float, A
     return [(case, delta, found[key].at(delta)) for case, delta, key in wanted if key in found]
 
 
-def tabulate_coverage(counted: Sequence[tuple[str, float, Array]]) -> Table:
+def tabulate_coverage(counted: Sequence[tuple[str, float, Array]]) -> TableBlock:
     """Share of runs covered, and the multiple of ν that would have covered 1 - δ of them."""
     rows = []
     for case, delta, needs in counted:
@@ -238,7 +238,7 @@ def tabulate_coverage(counted: Sequence[tuple[str, float, Array]]) -> Table:
             )
         )
     titles = ("delays", "ρ", "δ", "runs covered", "95 % interval", "promised", "median c", "c that covers 1 − δ")
-    return Table(titles, tuple(rows), frozenset(range(1, len(titles))))
+    return TableBlock(titles, tuple(rows), frozenset(range(1, len(titles))))
 
 
 def describe_coverage(counted: Sequence[tuple[str, float, Array]]) -> str:
@@ -255,7 +255,7 @@ def describe_coverage(counted: Sequence[tuple[str, float, Array]]) -> str:
 
 def describe_looseness(found: Mapping[Quantity, SeedValues]) -> str:
     """By how much ν could have been smaller."""
-    chosen = [case for case in CASES if not CASES[case].stubborn]
+    chosen = [case for case in CASES if not CASES[case].repeats_best]
     usual, first, last = (
         np.concatenate([found[Quantity(EXPERIMENT, case, quantity)].at(SHOWN) for case in chosen])
         for quantity in (name_need(SHOWN), FIRST, LAST)

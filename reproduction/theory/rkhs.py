@@ -54,7 +54,7 @@ class KnownFunction:
         """The most that one query can cost: T times that is the most that any regret can be."""
         return float(np.ptp(self.f))
 
-    def theory(self, delta: float, T: int) -> Theory:
+    def make_theory(self, delta: float, T: int) -> Theory:
         """What the theorems ask for, with γ as they have it: the maximum over Q."""
         return Theory(B_f=self.B_f, R=R, delta=delta, horizon=T, gain="greedy")
 

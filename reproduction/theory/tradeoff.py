@@ -17,7 +17,7 @@ from belated.comparison.statistics import compare, holm, summary
 from belated.learner.confidence import Theory
 from belated.learner.delays.distributions import Distribution, Geometric, Poisson
 from belated.plotting.style import COLOUR, bundle, render_png, use_style
-from reproduction.report.document import Block, Heading, Paragraph, Picture, Table
+from reproduction.report.document import Block, Heading, Paragraph, Picture, TableBlock
 from reproduction.report.layout import LineEnd, LineStyle, finish_axes, make_stacked_page
 from reproduction.report.tables import count_decimals, format_summary
 from reproduction.theory.bounds import compute_bound
@@ -74,7 +74,7 @@ def run_patience_job(job: PatienceJob) -> list[Measurement]:
     quantity, rows = REGRET if job.theory else AT_ONE, []
     for seed in job.seeds:
         function = draw_function(seed)
-        algorithm = make_sdf(ALGORITHM, function.theory(DELTA, job.T) if job.theory else 1.0, job.T)
+        algorithm = make_sdf(ALGORITHM, function.make_theory(DELTA, job.T) if job.theory else 1.0, job.T)
         ran = run_study(function, algorithm, LAWS[job.law], job.m, job.T, seed)
         rows.append(Measurement(EXPERIMENT, job.law, quantity, seed, job.m, float(ran.cumulative[-1])))
     return rows
@@ -122,7 +122,7 @@ def find_least(each: SeedValues) -> float:
     return float(each.x[int(np.argmin(each.mean))])
 
 
-def tabulate_patience(found: Mapping[Quantity, SeedValues]) -> Table:
+def tabulate_patience(found: Mapping[Quantity, SeedValues]) -> TableBlock:
     rows = []
     for law, delay in LAWS.items():
         limit, theory, one = (found[Quantity(EXPERIMENT, law, quantity)] for quantity in (BOUND, REGRET, AT_ONE))
@@ -131,7 +131,7 @@ def tabulate_patience(found: Mapping[Quantity, SeedValues]) -> Table:
             measured = (format_summary(summary(each.at(m)), places) for each in (theory, one))
             rows.append((law, f"{m:g}", f"{delay.rho(m):.4f}", f"{limit.at(m)[0]:,.0f}", *measured))
     titles = ("delays", "m", "ρ", "Theorem 2", "regret, the theorem's β", "regret, β = 1")
-    return Table(titles, tuple(rows), frozenset({1, 2, 3, 4, 5}))
+    return TableBlock(titles, tuple(rows), frozenset({1, 2, 3, 4, 5}))
 
 
 def describe_least(law: str, found: Mapping[Quantity, SeedValues]) -> str:

@@ -12,7 +12,9 @@ from reproduction.panels import Claim, Panel, PanelCurve, make_curve
 from reproduction.run_costs import RunCost
 
 
-def line(rng: np.random.Generator, iterations: int, quality: float, best: float = 0.0, floor: float = 1.0) -> Array:
+def draw_regret(
+    rng: np.random.Generator, iterations: int, quality: float, best: float = 0.0, floor: float = 1.0
+) -> Array:
     """One run: nothing heard for a while, then improvements at random."""
     regret, values = floor, []
     heard_from = rng.integers(3, 9)
@@ -23,10 +25,10 @@ def line(rng: np.random.Generator, iterations: int, quality: float, best: float 
     return np.array(values)
 
 
-def run(panel: Panel, curve: str, seed: int, quality: float, reading: str = "text", **shape: float) -> CurveRun:
+def make_run(panel: Panel, curve: str, seed: int, quality: float, reading: str = "text", **shape: float) -> CurveRun:
     """One run of a panel at the iterations that it records."""
     rng = np.random.default_rng([seed, sum(map(ord, panel.name + curve + reading))])
-    simple = line(rng, panel.iterations, quality, **shape)
+    simple = draw_regret(rng, panel.iterations, quality, **shape)
     steps = np.full(panel.iterations, 0.02) if panel.measure == "cumulative" else simple + 0.05
     kept = np.arange(panel.every - 1, panel.iterations, panel.every)
     return CurveRun(
@@ -39,14 +41,16 @@ def run(panel: Panel, curve: str, seed: int, quality: float, reading: str = "tex
     )
 
 
-def published(panel: Panel, seeds: int) -> Curves:
+def make_published(panel: Panel, seeds: int) -> Curves:
     """Runs as the authors might have published them: without late and cumulative regret."""
     nothing = np.full(panel.iterations, np.nan)
-    runs = [run(panel, curve.key, seed, 0.5, PUBLISHED, best=0.235) for curve in panel.curves for seed in range(seeds)]
+    runs = [
+        make_run(panel, curve.key, seed, 0.5, PUBLISHED, best=0.235) for curve in panel.curves for seed in range(seeds)
+    ]
     return group_runs(replace(one, late=nothing, cumulative=nothing) for one in runs)
 
 
-def curves_of(panels: Iterable[Panel], seeds: int = 10) -> Curves:
+def make_curves(panels: Iterable[Panel], seeds: int = 10) -> Curves:
     """Every curve of every panel and reading; the first is the best."""
     runs = []
     for panel in panels:
@@ -54,20 +58,20 @@ def curves_of(panels: Iterable[Panel], seeds: int = 10) -> Curves:
         for reading in panel.readings:
             for i, curve in enumerate(panel.curves):
                 quality = 1 - i / len(panel.curves)
-                runs += [run(panel, curve.key, seed, quality, reading, **shape) for seed in range(seeds)]
+                runs += [make_run(panel, curve.key, seed, quality, reading, **shape) for seed in range(seeds)]
     return group_runs(runs)
 
 
-def costs_of(curves: Curves) -> list[RunCost]:
+def make_costs(curves: Curves) -> list[RunCost]:
     """A plausible cost for every run."""
     return [
-        RunCost(*key, seed, int(line.iterations[-1]), 0.0123 * int(line.iterations[-1]), 0.4 + seed / 7)
-        for key, line in curves.items()
-        for seed in line.seeds
+        RunCost(*key, seed, int(draw_regret.iterations[-1]), 0.0123 * int(draw_regret.iterations[-1]), 0.4 + seed / 7)
+        for key, draw_regret in curves.items()
+        for seed in draw_regret.seeds
     ]
 
 
-def panel(name: str = "fig9a", **changes: object) -> Panel:
+def make_panel(name: str = "fig9a", **changes: object) -> Panel:
     """A small panel of the UCB family, or whatever is said of it."""
     said: dict[str, object] = {
         "name": name,
@@ -80,12 +84,12 @@ def panel(name: str = "fig9a", **changes: object) -> Panel:
     return Panel(**{**said, **changes})  # type: ignore[arg-type]
 
 
-def beyond(name: str = "elsewhere") -> Panel:
+def make_beyond_panel(name: str = "elsewhere") -> Panel:
     """Six algorithms and the default; no claim."""
     names = ("GP-UCB-SDF", "GP-TS-SDF", "GP-UCB", "asy-TS", "GP-BUCB", "GP-BTS")
     six: tuple[PanelCurve, ...] = tuple(make_curve(algorithm, None, 20) for algorithm in names)
     defaults = tuple(make_curve("default", None, 20, silence) for silence in ("floor", "unknown"))
-    return panel(name, title="Elsewhere", curves=(*defaults, *six), claim=None, iterations=100)
+    return make_panel(name, title="Elsewhere", curves=(*defaults, *six), claim=None, iterations=100)
 
 
 def are_same(a: Curves, b: Curves) -> bool:
@@ -93,9 +97,14 @@ def are_same(a: Curves, b: Curves) -> bool:
 
     def parts(curves: Curves) -> list[object]:
         return [
-            (key, line.seeds, line.iterations.tolist(), *(np.nan_to_num(v, nan=-7e77).tolist() for v in values))
-            for key, line in curves.items()
-            for values in [(line.simple, line.late, line.cumulative)]
+            (
+                key,
+                draw_regret.seeds,
+                draw_regret.iterations.tolist(),
+                *(np.nan_to_num(v, nan=-7e77).tolist() for v in values),
+            )
+            for key, draw_regret in curves.items()
+            for values in [(draw_regret.simple, draw_regret.late, draw_regret.cumulative)]
         ]
 
     return parts(a) == parts(b)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pooch
 import pytest
 
 import belated
@@ -65,7 +66,6 @@ def serving(files: dict[str, bytes]) -> Iterator[tuple[str, list[str]]]:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and no BELATED_DATA."""
-    pooch = pytest.importorskip("pooch")
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
     monkeypatch.delenv("BELATED_DATA", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

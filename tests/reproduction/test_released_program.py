@@ -90,17 +90,17 @@ def test_there_are_the_papers_six() -> None:
 
 
 def test_every_feature_vector_has_the_length_of_the_standard_deviation() -> None:
-    draw = released_program.draw_function(posterior(), np.empty((0, 2)), np.random.default_rng(0))
-    Phi = draw.features(np.random.default_rng(2).random((50, 2)))
+    draw = released_program.draw_fourier_surface(posterior(), np.empty((0, 2)), np.random.default_rng(0))
+    Phi = draw.compute_features(np.random.default_rng(2).random((50, 2)))
     assert Phi.shape == (50, 200)
     np.testing.assert_allclose(np.linalg.norm(Phi, axis=1), np.sqrt(0.5))
 
 
 def test_features_are_drawn_anew_each_time_and_resemble_the_kernel() -> None:
     belief, Q, rng = posterior(), np.random.default_rng(2).random((20, 2)), np.random.default_rng(0)
-    draws = [released_program.draw_function(belief, np.empty((0, 2)), rng) for _ in range(40)]
+    draws = [released_program.draw_fourier_surface(belief, np.empty((0, 2)), rng) for _ in range(40)]
     assert not np.array_equal(draws[0].omega, draws[1].omega)
-    mean = np.mean([draw.features(Q) @ draw.features(Q).T for draw in draws], axis=0)
+    mean = np.mean([draw.compute_features(Q) @ draw.compute_features(Q).T for draw in draws], axis=0)
     np.testing.assert_allclose(mean, belief.gp.kernel(Q, Q), atol=0.03)
 
 
@@ -119,7 +119,7 @@ def test_surfaces_know_their_slopes() -> None:
     belief, Q = posterior(), np.random.default_rng(4).uniform(0.1, 0.9, (30, 2))
     surfaces: list[ReleasedUpperBound | FourierDraw] = [
         ReleasedUpperBound(belief, 2.5),
-        released_program.draw_function(belief, Q, np.random.default_rng(0)),
+        released_program.draw_fourier_surface(belief, Q, np.random.default_rng(0)),
     ]
     for surface in surfaces:
         values, gradient = surface.gradient(Q)
@@ -219,7 +219,7 @@ def test_hyperparameters_change_after_the_initial_queries_and_at_multiples_of_te
     made = random_run(np.ones(23))  # heard at once, so that the baselines have a GP from the start
     asks, gps = program(name), [UNFITTED]
     for t in range(6, 24):
-        belief = asks.belief(*made.before(t))
+        belief = asks.update_belief(*made.before(t))
         assert belief is not None
         gps.append(belief.gp)
     assert [n for n, (a, b) in enumerate(itertools.pairwise(gps), start=5) if a != b] == [5, 10, 20]
@@ -236,7 +236,7 @@ def seen_at(t: int, known_from: Array, m: float = np.inf) -> NDArray[np.bool_]:
 def test_sdf_counts_the_unheard_as_zero_and_the_late_for_ever() -> None:
     made, asks = random_run(np.tile([2.0, 7.0, 4.0], 8)), program("GP-TS-SDF", m=6)
     for t in range(6, 25):
-        belief = asks.belief(*made.before(t))
+        belief = asks.update_belief(*made.before(t))
         assert belief is not None
         X, y, known_from = made.before(t)
         np.testing.assert_array_equal(belief.X, X)
@@ -248,7 +248,7 @@ def test_sdf_counts_the_unheard_as_zero_and_the_late_for_ever() -> None:
 def test_the_ignorant_baselines_use_all_that_was_heard_and_nothing_else(name: str) -> None:
     made, asks = random_run(np.tile([2.0, 9.0, 4.0], 6)), program(name)
     for t in range(6, 19):
-        belief = asks.belief(*made.before(t))
+        belief = asks.update_belief(*made.before(t))
         assert belief is not None
         np.testing.assert_array_equal(belief.y_tilde, made.y[: t - 1][seen_at(t, made.known_from)])
 
@@ -275,7 +275,7 @@ def transcribed(X: Array, y: Array, known_from: Array, gps: dict[int, GP]) -> di
 @pytest.mark.parametrize("name", ["GP-BUCB", "GP-BTS"])
 def test_hallucinations_come_from_the_gp_before_which_was_made_of_hallucinations(name: str) -> None:
     made, asks = random_run(np.random.default_rng(7).integers(1, 13, 31).astype(float)), program(name)
-    beliefs = {t: belief for t in range(6, 32) if (belief := asks.belief(*made.before(t))) is not None}
+    beliefs = {t: belief for t in range(6, 32) if (belief := asks.update_belief(*made.before(t))) is not None}
     by_hand = transcribed(*made.before(31), {t: belief.gp for t, belief in beliefs.items()})
     assert beliefs.keys() == by_hand.keys()
     for t, belief in beliefs.items():
@@ -300,7 +300,7 @@ def test_the_baselines_query_at_random_until_two_outcomes_are_in(name: str) -> N
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_gp_made_in_mid_run_is_not_fitted_before_the_next_multiple_of_ten(name: str) -> None:
     made, asks = random_run(np.full(22, 10.0)), program(name)
-    beliefs = {t: asks.belief(*made.before(t)) for t in range(6, 23)}
+    beliefs = {t: asks.update_belief(*made.before(t)) for t in range(6, 23)}
     assert [t for t, belief in beliefs.items() if belief is None] == list(range(6, 12))
     assert [t for t, belief in beliefs.items() if belief is not None and belief.gp == UNFITTED] == list(range(12, 21))
 
@@ -327,7 +327,7 @@ def test_runs_of_a_seed_begin_alike_and_runs_of_another_do_not() -> None:
 def test_a_run_taken_up_anywhere_goes_on_as_it_would_have(name: str) -> None:
     made = run(name, np.random.default_rng(8).integers(1, 10, 16).astype(float))
     ahead = program(name)
-    ahead.belief(*made)
+    ahead.update_belief(*made)
     for t, asks in ((3, program(name)), (6, program(name)), (13, program(name)), (16, program(name)), (9, ahead)):
         X, y, known_from = made.before(t)
         told = np.where(known_from <= t, known_from, np.inf)

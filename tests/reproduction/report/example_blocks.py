@@ -3,7 +3,7 @@
 from reproduction.report.document import (
     Block,
     Code,
-    Commands,
+    CommandBlock,
     Emphasis,
     Heading,
     Link,
@@ -11,14 +11,14 @@ from reproduction.report.document import (
     Paragraph,
     Picture,
     Strong,
-    Table,
+    TableBlock,
 )
 
 BLOCKS: list[Block] = [
     Heading("A & B", 1),
     Paragraph(("It ", Strong("holds"), " in ", Emphasis("mean"), ", see ", Code("a|b"), Link("there", "#a--b"), ".")),
     Listing(("one", ("two ", Strong("2")))),
-    Commands(("python -m reproduction list", "echo '<a>' && echo b")),
-    Table(("x", "p"), (("a*b", "0.1"), ("c|d", "<0.0001")), frozenset({1})),
+    CommandBlock(("python -m reproduction list", "echo '<a>' && echo b")),
+    TableBlock(("x", "p"), (("a*b", "0.1"), ("c|d", "<0.0001")), frozenset({1})),
     Picture("a.png", "a picture", b"\x89PNG..."),
 ]

@@ -5,7 +5,7 @@ import pytest
 from reproduction.report.document import (
     Code,
     Strong,
-    Table,
+    TableBlock,
     extract_text,
     find_pictures,
     make_slug,
@@ -21,4 +21,4 @@ def test_small_things() -> None:
     assert extract_text(("a ", Strong("b"), Code("c"))) == "a bc"
     assert find_pictures(BLOCKS) == [BLOCKS[-1]]
     with pytest.raises(ValueError, match="2 cells"):
-        Table(("a", "b"), (("c",),))
+        TableBlock(("a", "b"), (("c",),))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reproduction.report.document import (
     Paragraph,
-    Table,
+    TableBlock,
 )
 from reproduction.report.html_page import render_html
 from tests.reproduction.report.example_blocks import BLOCKS
@@ -37,7 +37,7 @@ words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 
 @given(words)
 def test_plain_text_stays_inside_its_tag(text: str) -> None:
-    read = PageReader(render_html([Paragraph(text), Table((text,), ((text,),))], text))
+    read = PageReader(render_html([Paragraph(text), TableBlock((text,), ((text,),))], text))
     assert read.open == []
     assert "".join(read.words).count(text) >= 4
     assert [tag for tag, _ in read.seen if tag in ("p", "th", "td")] == ["p", "th", "td"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reproduction.report.document import (
     Paragraph,
-    Table,
+    TableBlock,
 )
 from reproduction.report.markdown import render_markdown
 from tests.reproduction.report.example_blocks import BLOCKS
@@ -30,7 +30,7 @@ words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 
 @given(words)
 def test_markdown_marks_in_plain_text_are_escaped(text: str) -> None:
-    line = render_markdown([Table((text,), ((text,),))])
+    line = render_markdown([TableBlock((text,), ((text,),))])
     assert len(line.splitlines()) == 3 + len(text.splitlines()[1:]) * 2 or "\x85" in text
     bare = re.sub(r"\\[\\`*_<\[|$~&]", "", render_markdown([Paragraph(text)]))
     assert not re.search(r"[`*_<\[|$~&\\]", re.sub(r"^\s*(?:\\[#>+-]|\d+\\[.)])", "", bare))

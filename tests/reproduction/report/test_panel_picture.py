@@ -20,9 +20,9 @@ from reproduction.report.panel_picture import (
     place_error_bars,
 )
 from reproduction.report.verdicts import judge_panel
-from tests.reproduction.made_up_curves import beyond, curves_of, panel, published
+from tests.reproduction.made_up_curves import make_beyond_panel, make_curves, make_panel, make_published
 
-PANEL = panel()
+PANEL = make_panel()
 
 
 SVM = PANELS["fig2a"]
@@ -39,7 +39,7 @@ def count(image: np.ndarray, colour: str) -> int:
 
 @pytest.fixture(scope="module")
 def curves() -> Curves:
-    return curves_of([PANEL, SVM, beyond()], seeds=3)
+    return make_curves([PANEL, SVM, make_beyond_panel()], seeds=3)
 
 
 def test_a_picture_has_its_size_and_its_colours_and_is_the_same_again(curves: Curves) -> None:
@@ -63,7 +63,7 @@ def test_every_reading_has_axes_of_its_own(curves: Curves) -> None:
 
 def test_published_results_are_bands(curves: Curves) -> None:
     without, with_them = (
-        pixels(draw_panel(judge_panel(SVM, c), "SVM")) for c in (curves, {**curves, **published(SVM, 3)})
+        pixels(draw_panel(judge_panel(SVM, c), "SVM")) for c in (curves, {**curves, **make_published(SVM, 3)})
     )
     assert without.shape == with_them.shape
 
@@ -75,14 +75,14 @@ def test_published_results_are_bands(curves: Curves) -> None:
 
 
 def test_one_run_and_many_curves_can_be_drawn() -> None:
-    for shown in (PANEL, beyond(), panel("long", title="x" * 120, iterations=7)):
-        png = draw_panel(judge_panel(shown, curves_of([shown], seeds=1)), shown.title, "a note")
+    for shown in (PANEL, make_beyond_panel(), make_panel("long", title="x" * 120, iterations=7)):
+        png = draw_panel(judge_panel(shown, make_curves([shown], seeds=1)), shown.title, "a note")
         assert np.all(pixels(png)[:, -3:] == 1)
 
 
 def test_an_algorithm_looks_alike_in_every_panel() -> None:
     seen: dict[str, object] = {}
-    for shown in (*PANELS.values(), beyond()):
+    for shown in (*PANELS.values(), make_beyond_panel()):
         for key, look in choose_styles(shown).items():
             if key in PAPER:
                 assert seen.setdefault(key, look) == look
@@ -100,7 +100,7 @@ def test_curves_of_one_algorithm_have_shades_and_marks_of_their_own() -> None:
 
 def test_the_default_goes_by_what_silence_means_to_it() -> None:
     curves: tuple[PanelCurve, ...] = tuple(make_curve("default", None, 20, silence) for silence in ("floor", "unknown"))
-    assert [look.colour for look in choose_styles(panel(curves=curves)).values()] == [
+    assert [look.colour for look in choose_styles(make_panel(curves=curves)).values()] == [
         COLOUR["floor"],
         COLOUR["unknown"],
     ]

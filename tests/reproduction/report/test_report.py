@@ -9,17 +9,17 @@ import pytest
 from reproduction.archive import COSTS, CURVES, PROVENANCE, Archive, Provenance, read_archive, write_archive
 from reproduction.curves import Curves
 from reproduction.panels import BEYOND, PANELS, Claim
-from reproduction.report.document import Heading, Paragraph, Table, extract_text, make_slug
+from reproduction.report.document import Heading, Paragraph, TableBlock, extract_text, make_slug
 from reproduction.report.markdown import render_markdown
 from reproduction.report.report import PAGE, RESULTS, TEXT, format_title, make_report, write_report
 from reproduction.report.tables import tabulate_means
 from reproduction.report.verdicts import judge_panel
 from reproduction.run_costs import RunCost
-from tests.reproduction.made_up_curves import beyond, costs_of, curves_of, panel, published
+from tests.reproduction.made_up_curves import make_beyond_panel, make_costs, make_curves, make_panel, make_published
 from tests.reproduction.report.page_reader import PageReader
 
 FEW = [PANELS[name] for name in ("fig1b", "fig2a", "fig4c", "fig5a")]
-ELSEWHERE = beyond()
+ELSEWHERE = make_beyond_panel()
 THEORY = [Heading("Theory"), Paragraph("A page.")]
 PROVENANCE_HERE = Provenance(
     ("python -m reproduction run all", "python -m reproduction report"), (("Python", "3.12"), ("numpy", "2.4"))
@@ -29,13 +29,13 @@ PROVENANCE_HERE = Provenance(
 @pytest.fixture(scope="module")
 def curves() -> Curves:
     ran = [shown for shown in FEW if shown.name != "fig5a"]
-    return {**curves_of([*ran, ELSEWHERE], seeds=7), **published(PANELS["fig2a"], 7)}
+    return {**make_curves([*ran, ELSEWHERE], seeds=7), **make_published(PANELS["fig2a"], 7)}
 
 
 @pytest.fixture(scope="module")
 def made(curves: Curves, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
-    costs = costs_of({key: line for key, line in curves.items() if key.reading != "published"})
+    costs = make_costs({key: line for key, line in curves.items() if key.reading != "published"})
     archive = Archive(curves=curves, costs=costs, provenance=PROVENANCE_HERE)
     write_archive(folder / RESULTS, archive)
     write_report(folder, make_report(FEW, archive, out="here", beyond=[ELSEWHERE], theory=THEORY))
@@ -126,9 +126,9 @@ def test_panels_beyond_the_paper_have_ranks_and_no_verdict(made: Path, curves: C
 
 
 def test_a_short_pass_and_missing_parts_are_said() -> None:
-    shown = panel("fig2a", readings=("text", "released"), iterations=30)
-    quick = panel("fig2a", readings=("text",), iterations=12)
-    few = {key: line for key, line in curves_of([quick], seeds=3).items() if key.curve != "GP-BUCB"}
+    shown = make_panel("fig2a", readings=("text", "released"), iterations=30)
+    quick = make_panel("fig2a", readings=("text",), iterations=12)
+    few = {key: line for key, line in make_curves([quick], seeds=3).items() if key.curve != "GP-BUCB"}
     text = render_markdown(make_report([shown], Archive(curves=few), out="."))
     assert "Note: only 12 of 30 iterations; the published results are not at hand; not run: GP-BUCB." in text
     assert "at 12" in text
@@ -155,8 +155,8 @@ def test_costs_are_summed_by_figure(made: Path) -> None:
 
 
 def test_what_a_panel_says_is_escaped() -> None:
-    odd = panel("odd", title="a|b <i>", claim=Claim(text="x < y | *z*", less=(("GP-UCB-SDF", "GP-UCB"),)))
+    odd = make_panel("odd", title="a|b <i>", claim=Claim(text="x < y | *z*", less=(("GP-UCB-SDF", "GP-UCB"),)))
     blocks = make_report([odd], Archive(curves={}), out=".")
     assert "x \\< y \\| \\*z\\*" in render_markdown(blocks)
-    (table,) = (block for block in blocks if isinstance(block, Table))
+    (table,) = (block for block in blocks if isinstance(block, TableBlock))
     assert extract_text(table.rows[0][0]) == "a|b <i>"

@@ -12,18 +12,18 @@ from reproduction.report.markdown import render_markdown
 from reproduction.report.report import make_report
 from reproduction.report.tables import count_decimals, format_p_cell, tabulate_comparisons, tabulate_means
 from reproduction.report.verdicts import judge_panel
-from tests.reproduction.made_up_curves import beyond, curves_of, published
+from tests.reproduction.made_up_curves import make_beyond_panel, make_curves, make_published
 
 FEW = [PANELS[name] for name in ("fig1b", "fig2a", "fig4c", "fig5a")]
 
 
-ELSEWHERE = beyond()
+ELSEWHERE = make_beyond_panel()
 
 
 @pytest.fixture(scope="module")
 def curves() -> Curves:
     ran = [shown for shown in FEW if shown.name != "fig5a"]
-    return {**curves_of([*ran, ELSEWHERE], seeds=7), **published(PANELS["fig2a"], 7)}
+    return {**make_curves([*ran, ELSEWHERE], seeds=7), **make_published(PANELS["fig2a"], 7)}
 
 
 def test_numbers_in_the_tables_are_those_of_the_curves(curves: Curves) -> None:
@@ -53,7 +53,7 @@ def test_simple_regret_is_shown_with_late_outcomes_and_cumulative_regret(curves:
 
 
 def test_labels_with_commas_are_set_off() -> None:
-    archive = Archive(curves=curves_of([PANELS["fig1a"]], seeds=2))
+    archive = Archive(curves=make_curves([PANELS["fig1a"]], seeds=2))
     text = render_markdown(make_report([PANELS["fig1a"]], archive, out="."))
     assert "“μ = 5, m = 10” against “μ = 10, m = 20”" in text
     assert re.search(r"“μ = 5, m = 10” is (not )?below “μ = 10, m = 20”", text)

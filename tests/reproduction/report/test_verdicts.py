@@ -6,10 +6,10 @@ import pytest
 from reproduction.curves import CurveKey, CurveRun, Curves, group_runs
 from reproduction.panels import Claim, Panel
 from reproduction.report.verdicts import LEVEL, compute_deciding_values, compute_final_values, judge_panel, select_lines
-from tests.reproduction.made_up_curves import panel
+from tests.reproduction.made_up_curves import make_panel
 
 T, N = 20, 10
-PANEL = panel(iterations=T)
+PANEL = make_panel(iterations=T)
 ABOVE, BELOW = [0.1] * N, [-0.1] * N
 MIXED = [0.3, -0.2] * 5  # above on average, by no means always: 664 of the 1024 sums are as far from 0
 
@@ -90,7 +90,7 @@ def test_seven_runs_are_enough_for_two_comparisons_and_six_are_not() -> None:
     assert few.because.endswith("with 6 paired runs no difference can be significant")
 
 
-ALIKE = panel(
+ALIKE = make_panel(
     claim=Claim(text="alike", less=(("GP-UCB-SDF", "GP-UCB"),), alike=(("GP-UCB-SDF", "GP-BUCB"),)), iterations=T
 )
 
@@ -116,7 +116,7 @@ def test_a_claim_that_two_are_alike(ucb: list[float], bucb: list[float], word: s
 
 
 def test_alike_is_tested_without_a_correction() -> None:
-    three = panel(claim=Claim(text="", less=PANEL.claim.less, alike=(("GP-UCB", "GP-BUCB"),)), iterations=T)
+    three = make_panel(claim=Claim(text="", less=PANEL.claim.less, alike=(("GP-UCB", "GP-BUCB"),)), iterations=T)
     *less, alike = judge_panel(three, against(ABOVE, [0.3, 0.2] * 5)).pairs["text"]
     assert all(pair.p == 2 * pair.decides.p for pair in less)
     assert alike.p == alike.decides.p
@@ -135,7 +135,7 @@ def test_the_average_from_ten_on_decides_simple_regret_and_the_end_cumulative_re
     line = group_runs([run])[run.key]
     assert compute_deciding_values(PANEL, line) == pytest.approx([0.25])
     assert compute_final_values(PANEL, line) == pytest.approx([0.0])
-    cumulative = panel(measure="cumulative")
+    cumulative = make_panel(measure="cumulative")
     assert (
         compute_deciding_values(cumulative, line)
         == compute_final_values(cumulative, line)
@@ -176,7 +176,7 @@ def test_a_claim_about_curves_that_were_not_run_has_no_verdict(missing: str) -> 
 
 
 def test_a_panel_without_a_claim_has_no_verdict() -> None:
-    unclaimed: Panel = panel(claim=None, iterations=T)
+    unclaimed: Panel = make_panel(claim=None, iterations=T)
     found = judge_panel(unclaimed, against(ABOVE, ABOVE))
     assert found.readings == ["text"]
     assert found.verdicts == found.pairs == {}

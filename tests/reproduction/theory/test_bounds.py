@@ -17,7 +17,7 @@ from reproduction.theory.measurements import Quantity, group_measurements
 
 def test_bounds_are_those_of_the_theorems():
     T, t, m, rho = 40, 17, 6, 0.7
-    law = rkhs.draw_function(0).theory(0.2, T)
+    law = rkhs.draw_function(0).make_theory(0.2, T)
     lam = 1 + 2 / T
     gamma = gamma_bound(greedy_gain(rkhs.KERNEL, rkhs.Q[:, None], T, lam))
     ucb, ts = beta_sdf_ucb(law, gamma[16], 1.0), beta_sdf_ts(law, gamma[16], 1.0)
@@ -31,7 +31,7 @@ def test_a_bounded_run_has_all_of_its_lines():
     rows = bounds.run_regret_job(bounds.RegretJob(algorithm="GP-UCB-SDF", theory=True, seeds=(3,), T=20))
     found = group_measurements(rows)
     function, at = rkhs.draw_function(3), [1, 2, 5, 10, 20]
-    law = function.theory(bounds.DELTA, 20)
+    law = function.make_theory(bounds.DELTA, 20)
     ran = rkhs.run_study(function, rkhs.make_sdf("GP-UCB-SDF", law, 20), bounds.DELAY, bounds.M, 20, 3)
     rho = bounds.DELAY.rho(bounds.M)
     wanted = {
@@ -62,7 +62,7 @@ def test_theorem_2_begins_to_say_something_where_it_falls_below_the_largest_regr
     function, gamma = rkhs.draw_function(0), gamma_bound(np.log1p(np.arange(2**15 + 1)) / 2)
 
     def says(T):
-        return bounds._compute_theorem2(function.theory(bounds.DELTA, T), gamma, T) < T * function.gap
+        return bounds._compute_theorem2(function.make_theory(bounds.DELTA, T), gamma, T) < T * function.gap
 
     T = int(row.value)
     assert says(T)

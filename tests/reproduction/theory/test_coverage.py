@@ -27,7 +27,7 @@ def test_a_row_of_coverage_is_the_need_of_its_run():
     case = coverage.CASES["geometric"]
     for seed in job.seeds:
         function = rkhs.draw_function(seed)
-        algorithm = rkhs.make_sdf("GP-UCB-SDF", function.theory(0.1, 12), 12)
+        algorithm = rkhs.make_sdf("GP-UCB-SDF", function.make_theory(0.1, 12), 12)
         ran = rkhs.run_study(function, algorithm, case.delay, case.m, 12, seed)
         ratios = [np.abs(one.mean - (1 - 0.9**10) * function.f) / (one.nu * one.std) for one in ran.rounds]
         wanted = {

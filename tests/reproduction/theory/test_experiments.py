@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reproduction.report.document import Paragraph, Table, extract_text, find_pictures
+from reproduction.report.document import Paragraph, TableBlock, extract_text, find_pictures
 from reproduction.theory import batches, bounds, coverage, experiments, tradeoff
 from reproduction.theory.measurements import (
     Quantity,
@@ -53,7 +53,7 @@ def test_an_experiment_that_was_not_run_has_no_section(rows):
 
 def cells(blocks, title):
     """The rows of the table with that title among its own."""
-    (table,) = [b for b in blocks if isinstance(b, Table) and title in map(extract_text, b.titles)]
+    (table,) = [b for b in blocks if isinstance(b, TableBlock) and title in map(extract_text, b.titles)]
     return [[extract_text(cell) for cell in row] for row in table.rows]
 
 

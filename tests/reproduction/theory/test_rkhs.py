@@ -37,7 +37,7 @@ def dense(X, y_tilde, T, kernel=rkhs.KERNEL):
 def test_a_watched_run_is_chosen_by_eq_1_and_nu():
     """Every delay is 3, m = 2: nothing is ever heard in time, so μ = 0; m = 3: y_s is, before query s + 3."""
     T, function = 12, rkhs.draw_function(0)
-    theory_ = function.theory(0.1, T)
+    theory_ = function.make_theory(0.1, T)
     gamma = gamma_bound(greedy_gain(rkhs.KERNEL, rkhs.Q[:, None], T, theory_.lam(1)))
     for m in (2, 3):
         ran = rkhs.run_study(function, rkhs.make_sdf("GP-UCB-SDF", theory_, T), Fixed(3), m, T, seed=0)

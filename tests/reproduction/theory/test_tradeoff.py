@@ -14,7 +14,7 @@ def test_the_bound_by_m_is_theorem_2_at_the_mean_norm():
     rounds, *rows = tradeoff.run_bound_curve_job(job)
     assert (rounds.quantity, rounds.value) == ("rounds", 30)
     assert [row.x for row in rows] == list(range(1, 61))
-    laws = [rkhs.draw_function(seed).theory(0.1, 30) for seed in job.seeds]
+    laws = [rkhs.draw_function(seed).make_theory(0.1, 30) for seed in job.seeds]
     for row in rows[::7]:
         m = int(row.x)
         each = [bounds.compute_bound("GP-UCB-SDF", law, 30, 1 - 0.9**m, m) for law in laws]
