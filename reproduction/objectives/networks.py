@@ -8,7 +8,7 @@ b        batch size
     cross-entropy, Adam (0.9, 0.999, 1e-8), EPOCHS passes; validation accuracy on the 10,000 test images
 
 All networks of a seed begin with the same weights and see the same batches, so that training one alone or among
-others gives the same network but for rounding. (PyTorch is imported where it is used: extra `belated[cnn]`.)
+others gives the same network but for rounding. (PyTorch is imported where it is used: pip install ".[cnn]".)
 """
 
 from __future__ import annotations
