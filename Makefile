@@ -5,7 +5,7 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo test test-long test-cnn test-wheel lint bench bench-ledger bench-regret clean
+.PHONY: help demo test test-long test-cnn test-wheel paper lint bench bench-ledger bench-regret clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +24,10 @@ test-cnn: $(STAMP).cnn  ## the tests that train networks, with PyTorch
 
 test-wheel: $(STAMP)  ## the wheel, built and installed in an empty environment
 	@$(PY) -m pytest -q -m wheel tests/test_wheel.py
+
+paper: $(STAMP)  ## a quick pass of the paper's experiments, and its report; PANELS="fig1a fig5": only these
+	@$(PY) -m reproduction run $(if $(PANELS),$(PANELS),all theory) --quick
+	@$(PY) -m reproduction report
 
 lint: $(STAMP)  ## ruff and mypy --strict
 	@$(PY) -m ruff check .

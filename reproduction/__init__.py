@@ -1,1 +1,1 @@
-"""The paper's experiments: every panel as a value, its data, its runs and its report."""
+"""The paper's experiments, run again: `python -m reproduction list | run | report`."""

@@ -1,7 +1,7 @@
-"""`belated paper`: the experiments of the paper, listed, run, and reported on.
+"""`python -m reproduction`: list the paper's experiments, run them, and write the report.
 
-Everything of one reproduction is in one folder: the ledger with a study for every run, the curves taken from them, and
-what they cost. Stopping is safe anywhere; running again goes on.
+One folder holds everything of one reproduction: the ledger with a study for every run, the curves measured in them, and
+what they cost. It is safe to stop at any time; the same command goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -13,62 +13,107 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
-from belated.cli._format import lasted
 from belated.errors import BelatedError, InvalidInput
 from belated.execution.parallel import cores
+from belated.execution.terminal import progress_bar
 from belated.wording import format_count, format_table
-from reproduction.panels import BEYOND, PANELS, READINGS, Panel, chosen
+from reproduction.panels import BEYOND, PANELS, READINGS, Panel, select_panels
+from reproduction.run_costs import format_seconds
 
-FOLDER = Path("belated-paper")
+PROGRAM = "python -m reproduction"
+FOLDER = Path("paper-runs")
 RUNS, QUICK_RUNS = 10, 3
-THEORY, THEORY_ROWS = "theory", "theory.csv.gz"
+THEORY, THEORY_FILE = "theory", "theory.csv.gz"
 
 
-@click.group()
-def paper() -> None:
-    """Reproduce the paper's experiments: 22 panels, with a verdict on each claim.
+class OneSentenceError(click.ClickException):
+    """Bad input; the message is one sentence."""
+
+    exit_code = 2
+
+
+@contextmanager
+def _shorten_errors() -> Iterator[None]:
+    """Bad input as one sentence with exit code 2; Ctrl-C as exit code 130."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        raise OneSentenceError(error.format_message()) from error
+    except BelatedError as error:
+        raise OneSentenceError(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo("Stopped. The same command goes on from here.", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+class CommandGroup(click.Group):
+    """A group that lists its commands in the order of use, and answers bad input with one sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with _shorten_errors():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _shorten_errors():
+            return super().invoke(ctx)
+
+
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Run the paper's experiments again: 22 panels, with a verdict on each claim.
 
     \b
     Examples:
-      $ belated paper list
-      $ belated paper run fig1c fig2 --runs 10 --workers 2
-      $ belated paper run all --quick
-      $ belated paper report
+      $ python -m reproduction list
+      $ python -m reproduction run fig1a --quick
+      $ python -m reproduction run all
+      $ python -m reproduction report
     """
 
 
-@paper.command(name="list")
-@click.option("--json", "in_json", is_flag=True, help="Print JSON, for a script.")
-def list_(in_json: bool) -> None:
-    """Name all panels, and what each needs.
+# list ---------------------------------------------------------------------------------------------------------------
+
+
+@main.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for a script.")
+def list_panels(as_json: bool) -> None:
+    """List all panels: what each shows, how long it is, and its curves.
 
     \b
     Example:
-      $ belated paper list
+      $ python -m reproduction list
     """
     panels = [*PANELS.values(), *BEYOND.values()]
-    if in_json:
-        click.echo(json.dumps([_plain(panel) for panel in panels]))
+    if as_json:
+        click.echo(json.dumps([_describe_panel(panel) for panel in panels]))
         return
-    titles = ["panel", "what", "T", "readings", "curves"]
-    rows = [_row(panel) for panel in panels]
-    click.echo(format_table(titles, rows[: len(PANELS)]))
-    click.echo("\nBeyond the paper's figures, by the clock, on data it did not have:")
-    click.echo(format_table(titles, rows[len(PANELS) :]))
+    titles = ["panel", "what it shows", "iterations", "readings", "curves"]
+    rows = [_make_row(panel) for panel in panels]
+    click.echo(format_table(titles, rows[: len(PANELS)], numbers=[2]))
+    click.echo("\nNot in the paper (real data, delays in seconds, hours or weeks):")
+    click.echo(format_table(titles, rows[len(PANELS) :], numbers=[2]))
     click.echo(
-        '\nA figure names all of its panels ("fig2"), all the 22, beyond the last three; theory is run by its own name.'
+        "\nWhat `run` takes: a panel (fig2a), a figure (fig2), all (the 22 panels of the paper), beyond (the last "
+        "three),\ntheory (experiments about the theorems). Readings: text is what the paper says, released what "
+        "the authors' program does."
     )
 
 
-def _row(panel: Panel) -> list[str]:
+def _make_row(panel: Panel) -> list[str]:
     curves = ", ".join(curve.key for curve in panel.curves)
     return [panel.name, panel.title, str(panel.iterations), ", ".join(panel.readings), curves]
 
 
-def _plain(panel: Panel) -> dict[str, object]:
+def _describe_panel(panel: Panel) -> dict[str, object]:
     return {
         "panel": panel.name,
         "title": panel.title,
@@ -80,34 +125,42 @@ def _plain(panel: Panel) -> dict[str, object]:
     }
 
 
-def folder_option(function: Callable[..., None]) -> Callable[..., None]:
+# run ----------------------------------------------------------------------------------------------------------------
+
+
+def _add_folder_option(function: Callable[..., None]) -> Callable[..., None]:
     return click.option(
         "--folder",
         type=click.Path(path_type=Path, file_okay=False),
         default=FOLDER,
         show_default=True,
-        help="Where the runs are kept.",
+        help="The folder of the runs.",
     )(function)
 
 
-@paper.command()
+@main.command(short_help="Run panels. What was run before is not run again.")
 @click.argument("names", nargs=-1, required=True, metavar="PANEL...")
-@click.option("--runs", type=int, help=f"Seeds per curve.  [default: {RUNS}; {QUICK_RUNS} with --quick]")
-@click.option("--workers", type=int, help="Processes to run in.  [default: one per core]")
-@click.option("--quick", is_flag=True, help="Fewer runs and shorter horizons: everything in minutes.")
+@click.option(
+    "--runs",
+    type=int,
+    help=f"Runs of each curve, each with its own seed.  [default: {RUNS}; {QUICK_RUNS} with --quick]",
+)
+@click.option("--workers", type=int, help="Processes that run at the same time.  [default: one per core]")
+@click.option("--quick", is_flag=True, help="Fewer and shorter runs: all 22 panels in a few minutes.")
 @click.option(
     "--reading",
     "readings",
     type=click.Choice(READINGS),
     multiple=True,
-    help="What the paper says, or what its released program does (SVM panels).  [default: both]",
+    help="text: what the paper says; released: what the authors' program does (fig2a to fig2d only).  [default: both]",
 )
-@folder_option
-@click.option("--store", "url", metavar="URL", help="The ledger of the runs.  [default: runs.db in the folder]")
+@_add_folder_option
+@click.option("--store", "url", metavar="URL", help="Where to keep the studies.  [default: runs.db in the folder]")
 @click.option(
     "--executor",
     metavar="MODULE:NAME",
-    help="An Executor of concurrent.futures, or what makes one: runs go to its workers, which must reach --store.",
+    help="A concurrent.futures.Executor, or a function that makes one, for runs on other machines. "
+    "Its workers must reach --store.",
 )
 def run(
     names: Sequence[str],
@@ -119,48 +172,49 @@ def run(
     url: str | None,
     executor: str | None,
 ) -> None:
-    """Run panels; what is there is not run again.
+    """Run panels. What was run before is not run again.
+
+    PANEL is a panel (fig1c), a figure (fig2), all, beyond or theory. `python -m reproduction list` names them all.
 
     \b
     Examples:
-      $ belated paper run fig1c fig2 --runs 10 --workers 2
-      $ belated paper run all --quick
-      $ belated paper run beyond theory
-      $ belated paper run all --store postgresql://host/paper --executor mycluster:pool
+      $ python -m reproduction run fig1a --quick
+      $ python -m reproduction run fig1c fig2 --runs 10 --workers 2
+      $ python -m reproduction run all beyond theory
+      $ python -m reproduction run all --store postgresql://host/paper --executor mycluster:pool
 
-    Ctrl-C is safe: the same command goes on. A study is named panel.curve.reading.seed, so that any curve can be looked
-    into: belated show fig1c.GP-UCB-SDF.text.3 --store sqlite:///belated-paper/runs.db
+    Ctrl-C is safe: the same command goes on where it stopped. Every run is a study named panel.curve.reading.seed, and
+    you can look into it: belated show fig1c.GP-UCB-SDF.text.3 --store sqlite:///paper-runs/runs.db
     """
     count = (QUICK_RUNS if quick else RUNS) if runs is None else runs
-    at_once = cores() if workers is None else workers
-    for name, value in (("runs", count), ("workers", at_once)):
+    processes = cores() if workers is None else workers
+    for name, value in (("runs", count), ("workers", processes)):
         if value < 1:
             raise InvalidInput(f"--{name} must be at least 1 (got {value})")
-    panels = chosen([name for name in names if name != THEORY])
+    panels = select_panels([name for name in names if name != THEORY])
     wanted = tuple(readings) or READINGS
     if panels and not any(reading in wanted for panel in panels for reading in panel.readings):
         raise InvalidInput(f"none of these panels has a {wanted[0]} reading; fig2a, fig2b, fig2c and fig2d have")
     folder.mkdir(parents=True, exist_ok=True)
-    with _executor(executor) as pool:
+    with _open_executor(executor) as pool:
         if panels:
             place = f"sqlite:///{folder}/runs.db" if url is None else url
-            _run_panels(panels, range(count), wanted, quick, folder, place, at_once, pool)
+            _run_panels(panels, range(count), wanted, quick, folder, place, processes, pool)
         if THEORY in names:
-            _run_theory(quick, folder, at_once, pool)
-    said = [*(["--quick"] if quick else []), *(["--runs", str(runs)] if runs else [])]
-    _note_how(
-        folder, ["belated paper run", *names, *said, *(word for each in readings for word in ("--reading", each))]
-    )
-    click.echo(f"Next: belated paper report{'' if folder == FOLDER else f' --folder {folder}'}")
+            _run_theory(quick, folder, processes, pool)
+    options = [*(["--quick"] if quick else []), *(["--runs", str(runs)] if runs else [])]
+    options += [word for reading in readings for word in ("--reading", reading)]
+    _note_provenance(folder, " ".join([f"{PROGRAM} run", *names, *options]))
+    click.echo(f"Next: {PROGRAM} report{'' if folder == FOLDER else f' --folder {folder}'}")
 
 
-def _note_how(folder: Path, words: Sequence[str]) -> None:
-    """Keep by which commands, and with which versions, the runs of a folder were made."""
-    from reproduction.kept import MADE, Made
+def _note_provenance(folder: Path, command: str) -> None:
+    """Keep the commands, and the versions, that made the runs of a folder."""
+    from reproduction.archive import PROVENANCE, Provenance, list_versions
 
-    place, command = folder / MADE, " ".join(words)
-    before = Made.read(place).commands if place.exists() else ()
-    Made.here(*before, *([command] if command not in before else [])).write(place)
+    place = folder / PROVENANCE
+    before = Provenance.read(place).commands if place.exists() else ()
+    Provenance((*before, *([command] if command not in before else [])), list_versions()).write(place)
 
 
 def _run_panels(
@@ -173,146 +227,139 @@ def _run_panels(
     workers: int,
     pool: Executor | None,
 ) -> None:
-    from reproduction.runs import Done, carry_out, jobs, missing
+    from reproduction.panel_run import RunResult, list_jobs
+    from reproduction.runs_folder import find_missing, run_jobs
 
-    wanted = jobs(panels, seeds, readings, quick)
-    left = missing(folder, wanted)
+    wanted = list_jobs(panels, seeds, readings, quick)
+    left = find_missing(folder, wanted)
     if len(left) < len(wanted):
         click.echo(f"{format_count(len(wanted) - len(left), 'run')} of {len(wanted)} are there already.")
-    learner = objective = 0.0
-    with progress(len(left)) as step:
+    results: list[RunResult] = []
+    with progress_bar(len(left), shown=True) as show:
 
-        def done(result: Done) -> None:
-            nonlocal learner, objective
-            learner, objective = learner + result.cost.learner_s, objective + result.cost.objective_s
-            step(f"{'.'.join(result.run.key)}.{result.run.seed}")
+        def note(result: RunResult) -> None:
+            results.append(result)
+            show(len(results), lambda: f"{'.'.join(result.run.key)}.{result.run.seed}")
 
-        carry_out(left, folder, url, workers, done, pool)
+        run_jobs(left, folder, url, workers, note, pool)
     if left:
-        spent = learner + objective
-        share = 100 * learner / max(spent, 1e-9)
+        learner, objective = (sum(getattr(r.cost, name) for r in results) for name in ("learner_s", "objective_s"))
+        share = 100 * learner / max(learner + objective, 1e-9)
         click.echo(
-            f"{format_count(len(left), 'run')} of {format_count(len(panels), 'panel')}: {lasted(spent)} of CPU time, "
-            f"{share:.0f} % in the learner and {100 - share:.0f} % in the objectives."
+            f"{format_count(len(left), 'run')} of {format_count(len(panels), 'panel')}: "
+            f"{format_seconds(learner + objective)} of CPU time, "
+            f"{share:.0f} % for choosing queries and {100 - share:.0f} % for evaluating objectives."
         )
 
 
 def _run_theory(quick: bool, folder: Path, workers: int, pool: Executor | None) -> None:
     from belated.execution.parallel import in_parallel
-    from reproduction import theory
+    from reproduction.theory import experiments
+    from reproduction.theory.measurements import Measurement, write_measurements
 
-    wanted = theory.jobs(quick)
-    with progress(len(wanted)) as step:
-        found = in_parallel(theory.perform, wanted, workers, lambda rows: step(THEORY), pool)
-    theory.write(folder / THEORY_ROWS, [row for rows in found for row in rows])
+    wanted = experiments.list_jobs(quick)
+    rows: list[Measurement] = []
+    with progress_bar(len(wanted), shown=True) as show:
+        done = 0
+
+        def note(measurements: list[Measurement]) -> None:
+            nonlocal done
+            done += 1
+            rows.extend(measurements)
+            show(done, lambda: THEORY)
+
+        in_parallel(experiments.run_job, wanted, workers, note, pool)
+    write_measurements(folder / THEORY_FILE, rows)
     click.echo(f"{format_count(len(wanted), 'experiment')} about the theorems.")
 
 
-def _executor(name: str | None) -> AbstractContextManager[Executor | None]:
-    """The executor that MODULE:NAME names, to be shut down at the end; none without a name."""
+def _open_executor(name: str | None) -> AbstractContextManager[Executor | None]:
+    """The executor that MODULE:NAME names, shut down at the end; none without a name."""
     if name is None:
         return nullcontext()
     module, _, attribute = name.partition(":")
     try:
-        found = getattr(import_module(module), attribute)
-        made = found if isinstance(found, Executor) else found()
+        named = getattr(import_module(module), attribute)
+        executor = named if isinstance(named, Executor) else named()
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise InvalidInput(
             f"--executor must be MODULE:NAME of an Executor, or of a function that makes one ({error})"
         ) from None
-    if not isinstance(made, Executor):
-        raise InvalidInput(f"--executor must give a concurrent.futures.Executor (got {type(made).__name__})")
-    return made
+    if not isinstance(executor, Executor):
+        raise InvalidInput(f"--executor must give a concurrent.futures.Executor (got {type(executor).__name__})")
+    return executor
 
 
-@contextmanager
-def progress(total: int) -> Iterator[Callable[[str], None]]:
-    """A bar on stderr; to be called with what was done."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.description}"), console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda what: bar.update(task, advance=1, description=what)
+# report -------------------------------------------------------------------------------------------------------------
 
 
-@paper.command()
-@folder_option
+@main.command(short_help="Write the report of what was run, with tables and pictures.")
+@_add_folder_option
 @click.option(
     "--from",
     "source",
     type=click.Path(path_type=Path, exists=True),
-    help="Rebuild from recorded curves (curves.csv.gz, or a folder that holds it) instead of a folder of runs.",
+    help="Recorded curves to report on, instead of a folder of runs: curves.csv.gz, or the folder that holds it.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where to write REPRODUCTION.md and report.html.  [default: the folder of the runs; needed with --from]",
+    help="Where to write the report.  [default: the folder of the runs; needed with --from]",
 )
-@click.option(
-    "--pictures", default="pictures", show_default=True, help="The folder of pictures and curves, inside --out."
-)
-def report(folder: Path, source: Path | None, out: Path | None, pictures: str) -> None:
-    """Write the report, as one HTML page and as REPRODUCTION.md.
+def report(folder: Path, source: Path | None, out: Path | None) -> None:
+    """Write the report: REPORT.md, report.html, and a folder with its pictures and numbers.
 
     \b
     Examples:
-      $ belated paper report
-      $ belated paper report --from docs/paper --out . --pictures docs/paper
+      $ python -m reproduction report
+      $ python -m reproduction report --from reproduction/results --out reproduction
     """
-    from reproduction import theory
-    from reproduction.kept import keep, kept
-    from reproduction.report import sections, write
+    from reproduction.archive import read_archive, write_archive
+    from reproduction.report.report import RESULTS, make_report, write_report
+    from reproduction.theory import experiments
+    from reproduction.theory.measurements import read_measurements
 
     if source is not None and out is None:
         raise InvalidInput("--from needs --out: say where to write the report")
     place = folder if out is None else out
+    results = place / RESULTS
     if source is None:
-        source = _gathered(folder, place / pictures)
-    curves, costs, made = kept(source)
-    rows = (source if source.is_dir() else source.parent) / THEORY_ROWS
-    blocks = sections(
+        _collect_results(folder, results)
+        source = results
+    archive = read_archive(source)
+    theory = (source if source.is_dir() else source.parent) / THEORY_FILE
+    blocks = make_report(
         list(PANELS.values()),
-        curves,
-        costs,
-        made,
+        archive,
         beyond=list(BEYOND.values()),
-        theory=theory.page(theory.read(rows)) if rows.exists() else (),
-        place=pictures,
+        theory=experiments.make_section(read_measurements(theory)) if theory.exists() else (),
+        out=place.as_posix(),
     )
-    written = write(place, blocks, pictures)
-    keep(place / pictures, curves, costs, made)
-    if rows.exists() and rows.resolve() != (place / pictures / THEORY_ROWS).resolve():
-        shutil.copyfile(rows, place / pictures / THEORY_ROWS)
+    written = write_report(place, blocks)
+    write_archive(results, archive)
+    if theory.exists() and theory.resolve() != (results / THEORY_FILE).resolve():
+        shutil.copyfile(theory, results / THEORY_FILE)
     for path in written:
         if path.suffix != ".png":
             click.echo(path)
-    click.echo(f"{format_count(sum(path.suffix == '.png' for path in written), 'picture')} in {place / pictures}")
+    click.echo(f"{format_count(sum(path.suffix == '.png' for path in written), 'picture')} in {results}")
 
 
-def _gathered(folder: Path, place: Path) -> Path:
-    """What the runs of a folder come to, brought together in `place`."""
-    from reproduction.curves import published
-    from reproduction.data import path
-    from reproduction.kept import MADE, Made, keep
-    from reproduction.runs import collected, costs_of
+def _collect_results(folder: Path, results: Path) -> None:
+    """The curves, costs and provenance of a folder of runs, as an archive."""
+    from reproduction.archive import PROVENANCE, Archive, Provenance, write_archive
+    from reproduction.download import find_dataset
+    from reproduction.published_runs import read_published_runs
+    from reproduction.runs_folder import collect_curves, read_run_costs
 
-    curves = dict(collected(folder))
+    curves = dict(collect_curves(folder))
     if not curves:
-        raise InvalidInput(f"there are no runs in {folder}; begin with belated paper run")
+        raise InvalidInput(f"there are no runs in {folder}; begin with {PROGRAM} run")
     try:
-        curves |= published(path("svm_reference_runs.csv"))
+        curves |= read_published_runs(find_dataset("svm_reference_runs.csv"))
     except BelatedError as missing:
-        click.echo(f"Without the published SVM results: {missing}", err=True)
-    keep(place, curves, costs_of(folder), Made.read(folder / MADE) if (folder / MADE).exists() else Made())
-    if (folder / THEORY_ROWS).exists():
-        shutil.copyfile(folder / THEORY_ROWS, place / THEORY_ROWS)
-    return place
+        click.echo(f"Without the authors' published SVM runs: {missing}", err=True)
+    provenance = Provenance.read(folder / PROVENANCE) if (folder / PROVENANCE).exists() else Provenance()
+    write_archive(results, Archive(curves=curves, costs=read_run_costs(folder), provenance=provenance))
+    if (folder / THEORY_FILE).exists():
+        shutil.copyfile(folder / THEORY_FILE, results / THEORY_FILE)

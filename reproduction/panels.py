@@ -15,7 +15,7 @@ from belated.errors import InvalidInput
 from belated.learner.algorithms import PAPER, named
 from belated.learner.delays.distributions import Delay, Fixed, Poisson
 from belated.simulation.task import Task
-from reproduction import cnn, dengue, gpu, lda, lr, multitask, svm, synthetic
+from reproduction.objectives import cnn, dengue, gpu, lda, lr, multitask, svm, synthetic
 
 INITIAL = 5
 Reading = Literal["text", "released"]
@@ -23,7 +23,7 @@ READINGS: tuple[Reading, ...] = ("text", "released")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve:
+class PanelCurve:
     """One line of a panel."""
 
     key: str  # in the names of its studies
@@ -50,7 +50,7 @@ class Panel:
     name: str
     title: str
     task: Callable[[int], Task]
-    curves: tuple[Curve, ...]
+    curves: tuple[PanelCurve, ...]
     claim: Claim | None = None  # None: the paper has no such panel
     measure: Literal["simple", "cumulative"] = "simple"
     ylabel: str = "simple regret"
@@ -61,29 +61,29 @@ class Panel:
     readings: tuple[Reading, ...] = ("text",)
     pace: Mapping[str, Any] = field(default_factory=dict)  # every= or workers= of simulate, where the clock decides
 
-    def curve(self, key: str) -> Curve:
+    def find_curve(self, key: str) -> PanelCurve:
         """The curve of that key."""
         return next(curve for curve in self.curves if curve.key == key)
 
 
-STOCHASTIC, DETERMINISTIC, DRIFT = Poisson(10), Fixed(10), Poisson(3)
+POISSON_DELAYS, FIXED_DELAYS, CONTEXTUAL_DELAYS = Poisson(10), Fixed(10), Poisson(3)
 FAMILIES = {"UCB": ("GP-UCB-SDF", "GP-UCB", "GP-BUCB"), "TS": ("GP-TS-SDF", "asy-TS", "GP-BTS")}
 
 
-def by(algorithm: str, delay: Delay | None, m: int | str | None, silence: str | None = None) -> Curve:
+def make_curve(algorithm: str, delay: Delay | None, m: int | str | None, silence: str | None = None) -> PanelCurve:
     """An algorithm under these delays; m for those who know a patience."""
     patience = None if named(algorithm).implied.patience == "none" else m
     key = algorithm if silence is None else f"{algorithm}-{silence}"
     label = algorithm if silence is None else f"{algorithm} ({silence})"
-    return Curve(key=key, label=label, algorithm=algorithm, delay=delay, patience=patience, silence=silence)
+    return PanelCurve(key=key, label=label, algorithm=algorithm, delay=delay, patience=patience, silence=silence)
 
 
-def family(kind: str, delay: Delay, m: int) -> tuple[Curve, ...]:
+def make_family(kind: str, delay: Delay, m: int) -> tuple[PanelCurve, ...]:
     """The SDF method and its two baselines."""
-    return tuple(by(name, delay, m) for name in FAMILIES[kind])
+    return tuple(make_curve(name, delay, m) for name in FAMILIES[kind])
 
 
-def outperforms(kind: str, text: str) -> Claim:
+def claim_outperforms(kind: str, text: str) -> Claim:
     """The SDF method has smaller regret than both of its baselines."""
     sdf, *baselines = FAMILIES[kind]
     return Claim(text=text, less=tuple((sdf, other) for other in baselines))
@@ -92,26 +92,29 @@ def outperforms(kind: str, text: str) -> Claim:
 SYNTHETIC = "GP-{}-SDF has smaller simple regret than both baselines"
 TUNING = "GP-{}-SDF outperforms the corresponding baselines"
 CONTEXTUAL = "GP-{}-SDF incurs smaller cumulative regret than the other baselines"
-HOW: dict[str, tuple[Delay, int]] = {"Poisson(10) delays": (STOCHASTIC, 20), "every delay 10": (DETERMINISTIC, 10)}
+DELAY_SETTINGS: dict[str, tuple[Delay, int]] = {
+    "Poisson(10) delays": (POISSON_DELAYS, 20),
+    "every delay 10": (FIXED_DELAYS, 10),
+}
 
 
-def _synthetic() -> list[Panel]:
+def _list_synthetic_panels() -> list[Panel]:
     """Figure 1, and its twin for Thompson sampling, Figure 5."""
     by_mu = tuple(
-        Curve(
+        PanelCurve(
             key=f"mu{mu}", label=f"μ = {mu}, m = {2 * mu}", algorithm="GP-UCB-SDF", delay=Poisson(mu), patience=2 * mu
         )
         for mu in (5, 10, 20, 30)
     )
     by_m = tuple(
-        Curve(key=f"m{m}", label=f"m = {m}", algorithm="GP-UCB-SDF", delay=STOCHASTIC, patience=m)
+        PanelCurve(key=f"m{m}", label=f"m = {m}", algorithm="GP-UCB-SDF", delay=POISSON_DELAYS, patience=m)
         for m in (5, 10, 20, 40)
     )
     panels = [
         Panel(
             name="fig1a",
             title="Synthetic, GP-UCB-SDF: delay distributions",
-            task=synthetic.task,
+            task=synthetic.make_task,
             curves=by_mu,
             claim=Claim(
                 text="larger delays (larger μ) result in worse performance",
@@ -121,7 +124,7 @@ def _synthetic() -> list[Panel]:
         Panel(
             name="fig1b",
             title="Synthetic, GP-UCB-SDF: values of m, Poisson(10) delays",
-            task=synthetic.task,
+            task=synthetic.make_task,
             curves=by_m,
             claim=Claim(
                 text="an overly small m leads to large regrets; m = 20 and m = 40 are comparable",
@@ -131,31 +134,31 @@ def _synthetic() -> list[Panel]:
         ),
     ]
     for figure, kind, letters in (("fig1", "UCB", "cd"), ("fig5", "TS", "ab")):
-        for letter, (words, (delay, m)) in zip(letters, HOW.items(), strict=True):
+        for letter, (words, (delay, m)) in zip(letters, DELAY_SETTINGS.items(), strict=True):
             panels.append(
                 Panel(
                     name=f"{figure}{letter}",
                     title=f"Synthetic, {kind}, {words}",
-                    task=synthetic.task,
-                    curves=family(kind, delay, m),
-                    claim=outperforms(kind, SYNTHETIC.format(kind)),
+                    task=synthetic.make_task,
+                    curves=make_family(kind, delay, m),
+                    claim=claim_outperforms(kind, SYNTHETIC.format(kind)),
                 )
             )
     return panels
 
 
-def _tuning(
+def _list_tuning_panels(
     figure: str, letters: str, what: str, task: Callable[[int], Task], readings: tuple[Reading, ...]
 ) -> list[Panel]:
     """Four panels of one model: UCB and Thompson sampling, stochastic and deterministic delays."""
-    settings = [(kind, words) for kind in FAMILIES for words in HOW]
+    settings = [(kind, words) for kind in FAMILIES for words in DELAY_SETTINGS]
     return [
         Panel(
             name=f"{figure}{letter}",
             title=f"{what}, {kind}, {words}",
             task=task,
-            curves=family(kind, *HOW[words]),
-            claim=outperforms(kind, TUNING.format(kind)),
+            curves=make_family(kind, *DELAY_SETTINGS[words]),
+            claim=claim_outperforms(kind, TUNING.format(kind)),
             ylabel="validation error",
             readings=readings,
         )
@@ -163,15 +166,17 @@ def _tuning(
     ]
 
 
-def _contextual(letters: str, what: str, task: Callable[[int], Task], rounds: int, quick: int) -> list[Panel]:
+def _list_contextual_panels(
+    letters: str, what: str, task: Callable[[int], Task], rounds: int, quick: int
+) -> list[Panel]:
     """Two panels of one contextual problem."""
     return [
         Panel(
             name=f"fig4{letter}",
             title=f"{what}, {kind}, Poisson(3) delays",
             task=task,
-            curves=family(kind, DRIFT, 6),
-            claim=outperforms(kind, CONTEXTUAL.format(kind)),
+            curves=make_family(kind, CONTEXTUAL_DELAYS, 6),
+            claim=claim_outperforms(kind, CONTEXTUAL.format(kind)),
             measure="cumulative",
             ylabel="cumulative regret",
             iterations=rounds,
@@ -187,21 +192,21 @@ PANELS = {
     panel.name: panel
     for panel in sorted(
         [
-            *_synthetic(),
-            *_tuning("fig2", "abcd", "SVM", svm.task, READINGS),
-            *_tuning("fig2", "efgh", "CNN", cnn.task, ("text",)),
-            *_tuning("fig3", "abcd", "LR", lr.task, ("text",)),
-            *_contextual("ab", "Multi-task", multitask.task, 1500, 90),
-            *_contextual("cd", "Non-stationary", svm.growing, 600, 90),
+            *_list_synthetic_panels(),
+            *_list_tuning_panels("fig2", "abcd", "SVM", svm.make_task, READINGS),
+            *_list_tuning_panels("fig2", "efgh", "CNN", cnn.make_task, ("text",)),
+            *_list_tuning_panels("fig3", "abcd", "LR", lr.make_task, ("text",)),
+            *_list_contextual_panels("ab", "Multi-task", multitask.make_task, 1500, 90),
+            *_list_contextual_panels("cd", "Non-stationary", svm.make_growing_task, 600, 90),
         ],
         key=lambda panel: panel.name,
     )
 }
 
 
-def everyone(m: str) -> tuple[Curve, ...]:
+def make_all_curves(m: str) -> tuple[PanelCurve, ...]:
     """All six algorithms and the default, under delays that belong to the data; silence only means "not yet" there."""
-    return (*(by(name, None, m) for name in PAPER), by("default", None, m, "unknown"))
+    return (*(make_curve(name, None, m) for name in PAPER), make_curve("default", None, m, "unknown"))
 
 
 BEYOND = {
@@ -210,8 +215,8 @@ BEYOND = {
         Panel(
             name="lda",
             title="Online LDA, recorded running times, 8 workers, m = 8 hours",
-            task=lda.task,
-            curves=everyone("8h"),
+            task=lda.make_task,
+            curves=make_all_curves("8h"),
             ylabel="simple regret (perplexity)",
             iterations=80,
             pace={"workers": 8},
@@ -219,8 +224,8 @@ BEYOND = {
         Panel(
             name="gpu",
             title="GPU tuning, six GPUs in turn, recorded compile and run times, 8 workers, m = 6 seconds",
-            task=gpu.task,
-            curves=everyone("6s"),
+            task=gpu.make_task,
+            curves=make_all_curves("6s"),
             measure="cumulative",
             ylabel="cumulative regret (log time)",
             iterations=240,
@@ -232,15 +237,15 @@ BEYOND = {
         Panel(
             name="dengue",
             title="Synthetic, delays of dengue reports, one query a day, m = 4 weeks",
-            task=dengue.task,
-            curves=everyone("4w"),
+            task=dengue.make_task,
+            curves=make_all_curves("4w"),
             pace={"every": "1d"},
         ),
     )
 }
 
 
-def chosen(names: Sequence[str]) -> list[Panel]:
+def select_panels(names: Sequence[str]) -> list[Panel]:
     """The panels that are named: fig1c, fig2 (all of a figure), beyond, lda, or all (the 22 of the paper)."""
     groups = {"all": list(PANELS.values()), "beyond": list(BEYOND.values())}
     every = {**PANELS, **BEYOND}

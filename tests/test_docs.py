@@ -1,4 +1,4 @@
-"""Every Python block of the README, the docs and CONTRIBUTING runs, in order, one namespace per page."""
+"""Every Python block of the README, the docs, CONTRIBUTING and the reproduction runs, in order, page by page."""
 
 import re
 import textwrap
@@ -43,7 +43,20 @@ def blocks_of(path: Path) -> list[Block]:
     return blocks(path.read_text(encoding="utf-8"))
 
 
-PAGES = [page for page in (README, CONTRIBUTING, *sorted(ROOT.glob("docs/**/*.md"))) if blocks_of(page)]
+EVERY_PAGE = (README, CONTRIBUTING, *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("reproduction/*.md")))
+PAGES = [page for page in EVERY_PAGE if blocks_of(page)]
+
+
+def test_every_page_is_seen() -> None:
+    names = {str(page.relative_to(ROOT)) for page in EVERY_PAGE}
+    assert {"README.md", "docs/shell.md", "reproduction/README.md", "reproduction/REPORT.md"} <= names
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    broken = [target for target in targets if "://" not in target and not (page.parent / target).exists()]
+    assert not broken
 
 
 def test_the_readme_has_python() -> None:

@@ -1,6 +1,7 @@
 """Imports point one way, `import belated` is light, and the learner touches no clock, file or global random state."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -89,6 +90,13 @@ def imported_modules(name: str) -> Iterator[tuple[int, str]]:
             yield line, f"{where}.{what}" if f"{where}.{what}" in MODULES else where
 
 
+def annotating(name: str) -> set[int]:
+    """The lines under `if TYPE_CHECKING:`."""
+    tree, _ = parse(name)
+    blocks = [n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
+    return {line for block in blocks for line in range(block.lineno, (block.end_lineno or block.lineno) + 1)}
+
+
 def test_every_import_is_seen() -> None:
     source = """
 import belated.space.encoding
@@ -127,7 +135,102 @@ def test_imports_point_one_way(name: str) -> None:
 
 
 def test_imports_inside_a_room_do_not_go_in_circles() -> None:
-    TopologicalSorter({name: [target for _, target in imported_modules(name)] for name in MODULES}).prepare()
+    """When they run, that is: a value may be named in an annotation by the functions that it is printed with."""
+    running = {
+        name: [target for line, target in imported_modules(name) if line not in annotating(name)] for name in MODULES
+    }
+    TopologicalSorter(running).prepare()
+
+
+# What stands beside the package in a checkout: it imports belated, never the other way.
+BESIDE = ("reproduction", "benchmarks")
+
+
+def mentions_of_outside(tree: ast.AST, module: str, package: bool) -> Iterator[tuple[int, str]]:
+    """(line, name) of everything outside the package that a module imports, or names in a string to import later."""
+    for line, where, _ in imports(tree, module, package):
+        if where.split(".")[0] in BESIDE:
+            yield line, where
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)):
+                if re.fullmatch(rf"({'|'.join(BESIDE)})([.:]\w+)*", text):
+                    yield node.lineno, text
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_package_imports_nothing_that_stands_beside_it(name: str) -> None:
+    tree, package = parse(name)
+    assert not list(mentions_of_outside(tree, name, package))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import reproduction",
+        "from reproduction.panels import PANELS",
+        "from benchmarks import speed",
+        "import_module('reproduction.commands')",
+        "COMMANDS = {'paper': ('reproduction.commands', 'words')}",
+        "__import__('benchmarks')",
+    ],
+)
+def test_what_stands_beside_the_package_is_seen(line: str) -> None:
+    assert len(list(mentions_of_outside(ast.parse(line), "belated.cli", True))) == 1
+
+
+REPRODUCTION = sorted(SRC.parent.glob("reproduction/**/*.py"))
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def private_uses(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """(line, name) of everything of belated's shell, and every private name of belated, that a module outside uses."""
+    ours = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            root = getattr(node, "module", None)
+            ours |= {
+                a.asname or a.name.split(".")[0] for a in node.names if (root or a.name).split(".")[0] == "belated"
+            }
+    for line, where, what in imports(tree, "", False):
+        parts = [*where.split("."), what]
+        if parts[0] == "belated" and ("cli" in parts[1:2] or any(map(is_private, parts))):
+            yield line, ".".join(parts)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            value = node.value
+            while isinstance(value, ast.Attribute):
+                value = value.value
+            if isinstance(value, ast.Name) and value.id in ours:
+                yield node.lineno, node.attr
+
+
+@pytest.mark.parametrize("path", REPRODUCTION, ids=lambda path: str(path.relative_to(SRC.parent)))
+def test_the_reproduction_uses_no_private_name_and_nothing_of_the_shell(path: Path) -> None:
+    assert not list(private_uses(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import belated.cli",
+        "from belated import cli",
+        "from belated.cli.show import show",
+        "from belated.execution._pool import Pool",
+        "from belated.wording import _join",
+        "import belated\nbelated.study._hidden",
+        "from belated.study import Study\nStudy._replay",
+    ],
+)
+def test_private_uses_are_seen(source: str) -> None:
+    assert len(list(private_uses(ast.parse(source)))) == 1
+
+
+def test_private_names_of_others_are_fine() -> None:
+    assert not list(private_uses(ast.parse("from belated.study import Study\nself._mine\ndraw._replace(x=1)")))
 
 
 def test_importing_belated_is_light() -> None:

@@ -1,6 +1,8 @@
-"""`belated paper`: listed, run, gone on with, and reported on, as a person would."""
+"""`python -m reproduction`: list, run, run again, and report, as a person would."""
 
 import json
+import re
+import shlex
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import ANY
@@ -9,13 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import belated
-from belated.cli import main
-from reproduction import panels
-from reproduction.panels import PANELS, Panel
+from reproduction.commands import main
+from reproduction.panels import BEYOND, PANELS, Panel
 
 
 def shell(*words: str) -> Result:
-    return CliRunner().invoke(main, ["paper", *words])
+    return CliRunner().invoke(main, words)
 
 
 @pytest.fixture
@@ -25,6 +26,21 @@ def shorter(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(PANELS, name, Panel(**{**panel.__dict__, "quick": 11}))
 
 
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = re.compile(r"(?:^\$ |^ *|`)python -m reproduction ([a-z][^`#\n]*)", re.MULTILINE)
+PAGES = ["README.md", "REPORT.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_on_the_pages_are_understood(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    lines = COMMAND.findall((ROOT / "reproduction" / page).read_text(encoding="utf-8"))
+    assert len(lines) > 2
+    for line in lines:
+        name, *words = shlex.split(line)
+        main.commands[name].make_context(name, words)  # reads the words, and runs nothing
+
+
 def pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(2)
 
@@ -32,10 +48,10 @@ def pool() -> ThreadPoolExecutor:
 def test_the_list_names_all_panels() -> None:
     said = shell("list")
     assert said.exit_code == 0
-    for name in [*PANELS, *panels.BEYOND]:
+    for name in [*PANELS, *BEYOND]:
         assert f"\n{name} " in said.output
     plain = json.loads(shell("list", "--json").output)
-    assert [panel["panel"] for panel in plain] == [*PANELS, *panels.BEYOND]
+    assert [panel["panel"] for panel in plain] == [*PANELS, *BEYOND]
     assert plain[0] == {
         "panel": "fig1a",
         "title": ANY,
@@ -47,34 +63,41 @@ def test_the_list_names_all_panels() -> None:
     }
 
 
-def test_run_run_again_and_report(tmp_path: Path, shorter: None) -> None:
-    folder = tmp_path / "mine"
-    run = ("run", "fig1c", "fig1b", "--quick", "--runs", "2", "--workers", "1", "--folder", str(folder))
+def test_run_run_again_and_report(tmp_path: Path, shorter: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = ("run", "fig1c", "fig1b", "--quick", "--runs", "2", "--workers", "1", "--folder", "mine")
     first = shell(*run)
     assert first.exit_code == 0, first.output
     assert "14 runs of 2 panels" in first.output
-    assert "in the learner" in first.output
-    assert f"belated paper report --folder {folder}" in first.output
+    assert "for choosing queries" in first.output
+    assert "python -m reproduction report --folder mine" in first.output
     again = shell(*run)
     assert "14 runs of 14 are there already." in again.output
-    assert len(belated.studies(f"sqlite:///{folder}/runs.db")) == 14
+    assert len(belated.studies("sqlite:///mine/runs.db")) == 14
 
-    written = shell("report", "--folder", str(folder))
+    written = shell("report", "--folder", "mine")
     assert written.exit_code == 0, written.output
-    text = (folder / "REPRODUCTION.md").read_text()
+    text = Path("mine/REPORT.md").read_text()
     assert "Fig. 1c" in text
-    assert "\nbelated paper run fig1c fig1b --quick --runs 2\n" in text
-    for name in ("report.html", "pictures/fig1b.png", "pictures/fig1c.png", "pictures/curves.csv.gz"):
-        assert (folder / name).stat().st_size > 0
+    assert "\npython -m reproduction run fig1c fig1b --quick --runs 2\n" in text
+    assert "\npython -m reproduction report --from mine/results --out mine\n" in text
+    for name in ("report.html", "results/fig1b.png", "results/fig1c.png", "results/curves.csv.gz"):
+        assert Path("mine", name).stat().st_size > 0
 
-    other = tmp_path / "other"
-    rebuilt = shell("report", "--from", str(folder / "pictures"), "--out", str(other))
+    before = contents(Path("mine"))
+    rebuilt = shell("report", "--from", "mine/results", "--out", "mine")  # as the report itself says
     assert rebuilt.exit_code == 0, rebuilt.output
-    assert (other / "REPRODUCTION.md").read_text() == text
-    assert (other / "report.html").read_bytes() == (folder / "report.html").read_bytes()
-    again = tmp_path / "again"  # from what was rebuilt
-    assert shell("report", "--from", str(other / "pictures"), "--out", str(again)).exit_code == 0
-    assert (again / "REPRODUCTION.md").read_text() == text
+    assert contents(Path("mine")) == before
+    Path("other").mkdir()
+    monkeypatch.chdir("other")  # and elsewhere
+    assert shell("report", "--from", "../mine/results", "--out", "mine").exit_code == 0
+    rebuilt_there = contents(Path("mine"))
+    assert rebuilt_there == {name: before[name] for name in rebuilt_there}
+    assert len(rebuilt_there) == 2 + 2 + 3  # text and page, pictures, numbers
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_runs_go_to_an_executor_that_is_named(tmp_path: Path, shorter: None) -> None:
@@ -94,7 +117,7 @@ def test_runs_go_to_an_executor_that_is_named(tmp_path: Path, shorter: None) -> 
         (("run", "fig1c", "--executor", "json:dumps"), "--executor must be MODULE:NAME"),
         (("run", "fig1c", "--executor", "os:getcwd"), "--executor must give a concurrent.futures.Executor (got str)"),
         (("run", "fig1c", "--reading", "loud"), "'loud' is not one of 'text', 'released'"),
-        (("report", "--folder", "empty"), "there are no runs in empty; begin with belated paper run"),
+        (("report", "--folder", "empty"), "there are no runs in empty; begin with python -m reproduction run"),
         (("run", "fig1c", "--reading", "released"), "none of these panels has a released reading; fig2a"),
         (("report", "--from", "."), "--from needs --out: say where to write the report"),
         (("report", "--from", "nowhere"), "'nowhere' does not exist"),

@@ -2,7 +2,6 @@
 
 import gzip
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,30 +11,26 @@ from hypothesis import strategies as st
 
 from belated.errors import InvalidInput, Unreadable
 from reproduction.curves import (
-    COSTS,
-    CURVES,
-    PUBLISHED,
-    Cost,
+    TITLES,
+    CurveKey,
+    CurveRun,
     Curves,
-    Key,
-    Run,
-    gathered,
-    published,
-    read,
-    read_costs,
-    write,
-    write_costs,
+    group_runs,
+    read_curves,
+    write_curves,
 )
-from tests.reproduction.sets import needs
+from tests.reproduction.made_up_curves import are_same
 
 numbers = st.floats(-1e6, 1e6)
+
+
 names = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8)
 
 
 @st.composite
 def some_curves(draw: st.DrawFn) -> Curves:
     runs = []
-    keys = draw(st.lists(st.builds(Key, names, names, names), unique=True, max_size=3))
+    keys = draw(st.lists(st.builds(CurveKey, names, names, names), unique=True, max_size=3))
     for key in keys:
         iterations = sorted(draw(st.sets(st.integers(1, 200), min_size=1, max_size=5)))
         for seed in draw(st.sets(st.integers(0, 99), min_size=1, max_size=3)):
@@ -43,29 +38,18 @@ def some_curves(draw: st.DrawFn) -> Curves:
             cumulative = [math.nan] * len(iterations) if draw(st.booleans()) else late[::-1]
             values = {"simple": simple, "late": late, "cumulative": cumulative}
             arrays = {name: np.array(value, dtype=float) for name, value in values.items()}
-            runs.append(Run(key=key, seed=seed, iterations=np.array(iterations), **arrays))
-    return gathered(runs)
-
-
-def same(a: Curves, b: Curves) -> bool:
-    def parts(curves: Curves) -> list[object]:
-        return [
-            (key, line.seeds, line.iterations.tolist(), *(np.nan_to_num(v, nan=-7e77).tolist() for v in values))
-            for key, line in curves.items()
-            for values in [(line.simple, line.late, line.cumulative)]
-        ]
-
-    return parts(a) == parts(b)
+            runs.append(CurveRun(key=key, seed=seed, iterations=np.array(iterations), **arrays))
+    return group_runs(runs)
 
 
 @given(some_curves(), st.sampled_from(["a.csv", "a.csv.gz"]))
 def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, curves: Curves, name: str) -> None:
     path = tmp_path_factory.mktemp("curves") / name
-    write(path, curves)
-    again = read(path)
-    assert same(curves, again)
+    write_curves(path, curves)
+    again = read_curves(path)
+    assert are_same(curves, again)
     first = path.read_bytes()
-    write(path, again)
+    write_curves(path, again)
     assert path.read_bytes() == first
     assert (first[:2] == b"\x1f\x8b") == name.endswith(".gz")
 
@@ -73,25 +57,30 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
 @given(numbers)
 def test_ten_digits_are_kept(value: float) -> None:
     ones = np.ones(1)
-    run = Run(
-        key=Key("p", "c", "text"), seed=0, iterations=np.array([1]), simple=value * ones, late=ones, cumulative=ones
+    run = CurveRun(
+        key=CurveKey("p", "c", "text"),
+        seed=0,
+        iterations=np.array([1]),
+        simple=value * ones,
+        late=ones,
+        cumulative=ones,
     )
-    kept = gathered([run])[run.key].simple[0, 0]
+    kept = group_runs([run])[run.key].simple[0, 0]
     assert kept == pytest.approx(value, rel=5e-10, abs=0)
 
 
 def test_the_order_of_runs_and_rows_does_not_matter(tmp_path: Path) -> None:
-    header, *rows = [",".join(CURVES), "p,b,text,1,2,0.1,0.1,3", "p,b,text,1,1,0.2,0.1,2", "p,a,text,0,1,0.5,,"]
+    header, *rows = [",".join(TITLES), "p,b,text,1,2,0.1,0.1,3", "p,b,text,1,1,0.2,0.1,2", "p,a,text,0,1,0.5,,"]
     for name, order in (("a.csv", rows), ("b.csv", rows[::-1])):
         (tmp_path / name).write_text("\n".join([header, *order]) + "\n")
-        write(tmp_path / f"{name}.gz", read(tmp_path / name))
+        write_curves(tmp_path / f"{name}.gz", read_curves(tmp_path / name))
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
-    line = read(tmp_path / "a.csv.gz")[Key("p", "b", "text")]
+    line = read_curves(tmp_path / "a.csv.gz")[CurveKey("p", "b", "text")]
     assert line.simple.tolist() == [[0.2, 0.1]]
-    assert line.upto(1).cumulative.tolist() == [[2.0]]
+    assert line.cut_at(1).cumulative.tolist() == [[2.0]]
 
 
-HEADER = ",".join(CURVES)
+HEADER = ",".join(TITLES)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +105,7 @@ def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, text: str, say
     path = tmp_path / "a.csv"
     path.write_text(text)
     with pytest.raises(Unreadable) as refused:
-        read(path)
+        read_curves(path)
     message = str(refused.value)
     assert says in message
     assert message.startswith(str(path))
@@ -129,15 +118,20 @@ def test_a_missing_a_torn_and_a_strange_file_are_refused(tmp_path: Path) -> None
     strange.write_bytes(b"\xff\xfe\x00")
     for path in (tmp_path / "none.csv", torn, strange):
         with pytest.raises(Unreadable, match=r"cannot be read"):
-            read(path)
+            read_curves(path)
 
 
 def test_runs_that_do_not_fit_together_are_refused() -> None:
-    def run(seed: int, *simple: float) -> Run:
+    def run(seed: int, *simple: float) -> CurveRun:
         values = np.array(simple)
         iterations = np.arange(1, len(values) + 1)
-        return Run(
-            key=Key("p", "c", "text"), seed=seed, iterations=iterations, simple=values, late=values, cumulative=values
+        return CurveRun(
+            key=CurveKey("p", "c", "text"),
+            seed=seed,
+            iterations=iterations,
+            simple=values,
+            late=values,
+            cumulative=values,
         )
 
     for runs, says in (
@@ -146,37 +140,4 @@ def test_runs_that_do_not_fit_together_are_refused() -> None:
         ([run(0, math.nan)], "not finite"),
     ):
         with pytest.raises(InvalidInput, match=says):
-            gathered(runs)
-
-
-def test_costs_are_read_again(tmp_path: Path) -> None:
-    costs = [Cost("fig1c", "GP-UCB", "text", seed, 104, 1.25 * seed, 0.1) for seed in (2, 0, 1)]
-    write_costs(tmp_path / "costs.csv", costs)
-    assert read_costs(tmp_path / "costs.csv") == sorted(costs)
-    assert (tmp_path / "costs.csv").read_text().splitlines()[:2] == [",".join(COSTS), "fig1c,GP-UCB,text,0,104,0,0.1"]
-    (tmp_path / "costs.csv").write_text(",".join(COSTS) + "\nfig1c,GP-UCB,text,0,104,fast,0.1\n")
-    with pytest.raises(Unreadable, match="line 2: learner_s must be a finite number"):
-        read_costs(tmp_path / "costs.csv")
-
-
-@needs("svm_reference_runs.csv", "svm_reference.csv")
-def test_the_published_runs_have_the_published_means(tmp_path: Path) -> None:
-    folder = Path(os.environ["BELATED_DATA"])
-    curves = published(folder / "svm_reference_runs.csv")
-    assert len(curves) == 12
-    assert {key.panel for key in curves} == {"fig2a", "fig2b", "fig2c", "fig2d"}
-    checked = 0
-    for row in (folder / "svm_reference.csv").read_text().splitlines()[1:]:
-        policy, method, delay, iteration, mean, error, heard, runs = row.split(",")
-        panel = {"ucb": "ab", "ts": "cd"}[policy]["poisson" not in delay]
-        line = curves[Key(f"fig2{panel}", method, PUBLISHED)]
-        values = line.simple[:, int(iteration) - 1]
-        assert line.iterations[int(iteration) - 1] == int(iteration)
-        assert np.sum(values < 1) == int(heard)
-        if heard == runs:
-            assert values.mean() == pytest.approx(float(mean), abs=1e-7)
-            assert values.std() / math.sqrt(10) == pytest.approx(float(error), abs=1e-7)  # with n, as they have it
-            checked += 1
-    assert checked > 70
-    write(tmp_path / "a.csv.gz", curves)
-    assert same(read(tmp_path / "a.csv.gz"), curves)
+            group_runs(runs)

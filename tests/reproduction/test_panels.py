@@ -4,7 +4,7 @@ import pytest
 
 from belated.errors import InvalidInput
 from belated.learner.delays.distributions import Fixed, Poisson
-from reproduction.panels import BEYOND, PANELS, chosen
+from reproduction.panels import BEYOND, PANELS, select_panels
 
 NAMES = [
     *(f"fig1{letter}" for letter in "abcd"),
@@ -86,14 +86,14 @@ def test_the_horizons() -> None:
 
 
 def test_panels_are_chosen_by_name_by_figure_and_all() -> None:
-    assert [panel.name for panel in chosen(["fig1c", "fig5"])] == ["fig1c", "fig5a", "fig5b"]
-    assert [panel.name for panel in chosen(["all"])] == NAMES
-    assert [panel.name for panel in chosen(["beyond"])] == list(BEYOND) == ["lda", "gpu", "dengue"]
-    assert [panel.name for panel in chosen(["fig1c", "fig1c", "fig1"])] == ["fig1c", "fig1a", "fig1b", "fig1d"]
+    assert [panel.name for panel in select_panels(["fig1c", "fig5"])] == ["fig1c", "fig5a", "fig5b"]
+    assert [panel.name for panel in select_panels(["all"])] == NAMES
+    assert [panel.name for panel in select_panels(["beyond"])] == list(BEYOND) == ["lda", "gpu", "dengue"]
+    assert [panel.name for panel in select_panels(["fig1c", "fig1c", "fig1"])] == ["fig1c", "fig1a", "fig1b", "fig1d"]
     with pytest.raises(
         InvalidInput, match="there is no panel 'fig9'; there are fig1 to fig5, all, beyond, theory, fig1a"
     ):
-        chosen(["fig9"])
+        select_panels(["fig9"])
 
 
 def test_all_six_and_the_default_go_beyond_the_paper() -> None:

@@ -37,7 +37,6 @@ COMMANDS = {
     "import": ("belated.cli.transfer", "Take in trials from CSV or JSON lines."),
     "check": ("belated.cli.show", "Check that a study's record is whole."),
     "close": ("belated.cli.show", "Ask no more."),
-    "paper": ("reproduction.commands", "Reproduce the paper's experiments, with a verdict on each claim."),
     "demo": ("belated.cli.demo", "Race the paper's six algorithms and the default: a table and a picture."),
 }
 

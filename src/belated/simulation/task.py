@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Literal
 
-from belated.errors import Unavailable
 from belated.execution.evaluate import Objective
 from belated.learner.delays.distributions import Delay
 from belated.settings import Declared
-from belated.validation import Params, frozen
+from belated.validation import Params
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -28,22 +26,3 @@ class Task:
     context: Declared | None = None
     context_of: Callable[[int], Params] | None = None  # the context of round s = 1, 2, ...
     delay: Delay | None = None  # where the delays belong to the data, in seconds
-
-
-def needs_scikit_learn() -> None:
-    """Say so at once where it is missing."""
-    if find_spec("sklearn") is None:
-        raise Unavailable("this panel needs scikit-learn: pip install 'belated[paper]'")
-
-
-def remembered(f: Objective) -> Objective:
-    """f, evaluated once for every input: the objectives here are deterministic, and regret asks again."""
-    known: dict[object, float] = {}
-
-    def g(params: Params, context: Params | None = None) -> float:
-        key = frozen(params), frozen(context)
-        if key not in known:
-            known[key] = f(params) if context is None else f(params, context)
-        return known[key]
-
-    return g

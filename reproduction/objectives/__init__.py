@@ -1,0 +1,1 @@
+"""What the panels optimise: one module for each objective."""

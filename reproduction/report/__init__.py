@@ -1,0 +1,1 @@
+"""The report: what the runs say of each claim, as tables, pictures, Markdown and HTML."""

@@ -1,0 +1,111 @@
+"""What all pictures of the report share: a page of axes one above the other, its texts, and the style of a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from belated.plotting.style import FAINT, SOFT, THREAD, make_page, push_apart
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BAND: dict[str, Any] = {"alpha": 0.18, "linewidth": 0}
+WIDTH, LEFT, AXES_WIDTH, AXES_HEIGHT = 7.7, 0.85, 4.9, 2.75  # inches
+TITLE, CAPTION, NOTE, BELOW = 0.5, 0.3, 0.18, 0.6  # inches of the title, of the lines above axes, of the words below
+
+
+@dataclass(frozen=True)
+class LineStyle:
+    """How a curve is drawn."""
+
+    colour: str
+    mark: str
+    dashed: bool
+    bold: bool
+
+    @property
+    def line(self) -> dict[str, Any]:
+        style = (0, (4, 2)) if self.dashed else "-"
+        return {"color": self.colour, "linewidth": 2.6 if self.bold else 1.4, "linestyle": style}
+
+    @property
+    def marks(self) -> dict[str, Any]:
+        return {
+            "fmt": self.mark,
+            "color": self.colour,
+            "markersize": 5.4 if self.bold else 4.4,
+            "markerfacecolor": "white" if self.dashed else self.colour,
+            "elinewidth": 1.5 if self.bold else 1.0,
+        }
+
+
+class LineEnd(NamedTuple):
+    """The last value of a line, and the name that stands beside it."""
+
+    label: str
+    value: float
+    style: LineStyle
+
+
+def make_stacked_page(title: str, count: int, *, room_for_note: bool = False) -> tuple[Figure, list[Axes]]:
+    """The page with its title, and its axes from the top down."""
+    above = CAPTION + (NOTE if room_for_note else 0.0)
+    height = TITLE + count * (above + AXES_HEIGHT + BELOW)
+    page = make_page(WIDTH, height)
+    _add_title(page, title, 1 - 0.5 * TITLE / height)
+    bottoms = [height - TITLE - (i + 1) * (above + AXES_HEIGHT) - i * BELOW for i in range(count)]
+    frames = [(LEFT / WIDTH, bottom / height, AXES_WIDTH / WIDTH, AXES_HEIGHT / height) for bottom in bottoms]
+    return page, [page.add_axes(frame) for frame in frames]
+
+
+def _add_title(page: Figure, title: str, y: float) -> None:
+    """The title, as large as fits on one line."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    words = page.text(LEFT / WIDTH, y, title, fontsize=13, weight="bold", va="center")
+    width = words.get_window_extent(FigureCanvasAgg(page).get_renderer()).width / page.dpi  # type: ignore[no-untyped-call]
+    words.set_fontsize(13 * min(1.0, (WIDTH - LEFT - 0.15) / width))
+
+
+def finish_axes(axes: Axes, x: str, y: str, caption: str, ends: Sequence[LineEnd] = (), note: str = "") -> None:
+    """The names of the axes, a line or two above them, and names at the ends of the lines; set the limits before."""
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    axes.set_xlabel(x, labelpad=2)
+    axes.set_ylabel(y, labelpad=4)
+    _add_caption(axes, caption, note)
+    if ends:
+        label_line_ends(axes, sorted(ends, key=lambda end: end.value))
+
+
+def _add_caption(axes: Axes, text: str, note: str) -> None:
+    """A soft line or two above the axes, flush with them."""
+    lines = f"{text}\n{note}" if note else text
+    place: dict[str, Any] = {"xy": (0, 1), "xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+    axes.annotate(lines, xytext=(0, 8), fontsize=9, color=SOFT, linespacing=1.4, **place)
+
+
+def label_line_ends(axes: Axes, ends: Sequence[LineEnd]) -> None:
+    """Each line's name to the right of its end, from the lowest up, pushed apart so that none covers another."""
+    to_axes = axes.transData + axes.transAxes.inverted()
+    heights = [min(1.0, float(to_axes.transform((0, end.value))[1])) for end in ends]
+    gap = 0.068
+    low = min(0.012, 1 - gap * (len(ends) - 1))
+    placed = push_apart(heights, gap, low)
+    over = max(0.0, placed[-1] - 1.0)  # more names than there is height below the topmost end
+    for end, height, y in zip(ends, heights, placed, strict=True):
+        axes.annotate(
+            end.label,
+            xy=(1.004, height),
+            xytext=(1.045, y - over),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            va="center",
+            fontsize=10,
+            color=end.style.colour,
+            weight="bold" if end.style.bold else "normal",
+            arrowprops={**THREAD, "color": end.style.colour},
+            annotation_clip=False,
+        )
