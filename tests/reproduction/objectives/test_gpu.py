@@ -82,7 +82,6 @@ def test_a_run_by_the_clock_meets_failures_and_counts_them_as_the_floor() -> Non
         delay=task.delay,
         rounds=18,
         seed=0,
-        clock=belated.SimulatedClock(),
         workers=4,
         contexts=task.context_of,
         choose=lambda study: space.at(int(refused[study.rounds])),
