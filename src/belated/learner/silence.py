@@ -45,6 +45,10 @@ class Silence(Protocol):
     """How the unheard count. `heard` gives the belief from the known rows alone."""
 
     @property
+    def name(self) -> str:
+        """What it is called in settings, tables and pictures."""
+
+    @property
     def forgets(self) -> bool:
         """Whether a query whose patience has run out is no information."""
 
@@ -66,6 +70,7 @@ def _rows(h: History, keep: Mask, unheard: Array | float) -> Filled:
 class Floor(Fieldless):
     """The paper's rule: an unheard y_s counts as the least value f can take, for good once patience has run out."""
 
+    name = "floor"
     forgets = False
     uses_floor = True
 
@@ -81,6 +86,7 @@ class Unknown(Fieldless):
 
     After patience it is no information."""
 
+    name = "unknown"
     forgets = True
     uses_floor = False
 
@@ -94,6 +100,7 @@ class Unknown(Fieldless):
 class Waiting(Fieldless):
     """The floor while pending, so that the search looks elsewhere; no information once patience has run out."""
 
+    name = "waiting"
     forgets = True
     uses_floor = True
 
@@ -107,6 +114,7 @@ class Waiting(Fieldless):
 class Ignored(Fieldless):
     """GP-UCB, asy-TS: what is not heard is not there. Rows come in order of arrival, so telling appends."""
 
+    name = "ignored"
     forgets = True
     uses_floor = False
 
@@ -123,6 +131,7 @@ class Nearest:
     """An unheard y_s counts as the average posterior mean at the k heard queries nearest to x_s (footnote of §3.1)."""
 
     k: int = 3
+    name = "nearest"
     forgets = True
     uses_floor = False
 
@@ -153,6 +162,7 @@ class Fading(Fieldless):
     `Unknown`, p = 0 is `Floor`. So does ν_t: of a recent query it counts σ with the share 1 - p, and with S(∞) of one
     that was heard."""
 
+    name = "fading"
     forgets = False
     uses_floor = True
 
@@ -192,6 +202,7 @@ class Halfway:
 
     base: Silence
     share: float = 0.5
+    name = "halfway"
     uses_floor = True
 
     @property
