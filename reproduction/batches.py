@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from belated.comparison.statistics import Comparison, compare, holm, summary
+from belated.comparison.statistics import PairedComparison, compare_pairs, holm, summarize
 from belated.learner.algorithms import paper
 from belated.learner.arrays import Array
 from belated.learner.confidence import Theory, beta_sdf_ucb, gamma_bound, greedy_gain, proposition1
@@ -260,7 +260,7 @@ def means_table(found: Mapping[Key, Found]) -> Table:
         cells = {method: quantities(found, case, method) for method in METHODS}
         places = [decimals([float(np.mean(cells[method][i])) for method in METHODS]) for i in range(3)]
         for method, values in cells.items():
-            numbers = (shown(summary(v), p) for v, p in zip(values, places, strict=True))
+            numbers = (shown(summarize(v), p) for v, p in zip(values, places, strict=True))
             rows.append((CASES[case].label, method, str(len(values[0])), *numbers))
     return Table(titles, tuple(rows), frozenset({2, 3, 4, 5}))
 
@@ -272,9 +272,9 @@ class Compared:
     case: str
     a: str
     b: str
-    simple: Comparison
+    simple: PairedComparison
     p_simple: float
-    cumulative: Comparison
+    cumulative: PairedComparison
     p_cumulative: float
 
 
@@ -283,7 +283,7 @@ def comparisons(found: Mapping[Key, Found]) -> list[Compared]:
     made = []
     for case in CASES:
         values = {method: quantities(found, case, method) for method in METHODS}
-        simple, cumulative = ([compare(values[a][i], values[b][i]) for a, b in PAIRS] for i in (0, 2))
+        simple, cumulative = ([compare_pairs(values[a][i], values[b][i]) for a, b in PAIRS] for i in (0, 2))
         p_simple, p_cumulative = (holm([each.p for each in those]) for those in (simple, cumulative))
         made += [
             Compared(case, a, b, simple[i], p_simple[i], cumulative[i], p_cumulative[i])
@@ -306,7 +306,7 @@ def pairs_table(compared: list[Compared]) -> Table:
     return Table(titles, tuple(rows), frozenset({2, 3, 4, 5}))
 
 
-def _cells(c: Comparison, p: float) -> tuple[Text, Text]:
+def _cells(c: PairedComparison, p: float) -> tuple[Text, Text]:
     places = decimals([c.difference.mean, c.difference.error])
     return shown(c.difference, places), Strong(probability(p)) if p < LEVEL else probability(p)
 
@@ -318,7 +318,7 @@ def verdict(compared: list[Compared]) -> str:
     return f"Significant (p < {LEVEL}) in average simple regret: {simple}. In cumulative regret: {cumulative}."
 
 
-def _orders(found: list[tuple[Compared, Comparison]]) -> str:
+def _orders(found: list[tuple[Compared, PairedComparison]]) -> str:
     """Who is below whom, and in which cases."""
     cases: dict[str, list[str]] = {}
     for each, c in found:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from belated.comparison.statistics import summary
+from belated.comparison.statistics import summarize
 from belated.learner.arrays import Array
 from belated.learner.confidence import (
     Theory,
@@ -196,7 +196,7 @@ def table(found: Mapping[Key, Found]) -> Table:
 
 
 def _mean(values: Array) -> str:
-    found = summary(values)
+    found = summarize(values)
     return f"{found.mean:,.0f} ± {found.error:,.0f}" if found.mean > 1000 else shown(found, decimals([found.mean]))
 
 

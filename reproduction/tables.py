@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from belated.comparison.statistics import Summary, mean_ranks, summary
+from belated.comparison.statistics import Summary, average_ranks, summarize
 from belated.learner.arrays import Array
 from reproduction.blocks import Strong, Table
 from reproduction.curves import Series
@@ -36,7 +36,7 @@ def means(judged: Judged) -> Table:
     for iteration in at:
         columns.append((f"at {iteration}", [_at(panel, line, iteration) for _, _, line in rows]))
     if simple:
-        columns.append((f"average {min(FROM, T)}–{T}", [summary(averaged(panel, line)) for _, _, line in rows]))
+        columns.append((f"average {min(FROM, T)}–{T}", [summarize(averaged(panel, line)) for _, _, line in rows]))
         columns.append((f"late counted, at {T}", [_known(line.late[:, -1]) for _, _, line in rows]))
         columns.append((f"cumulative, at {T}", [_known(line.cumulative[:, -1]) for _, _, line in rows]))
     if panel.claim is None:
@@ -64,7 +64,7 @@ def _at(panel: Panel, line: Series, iteration: int) -> Summary | None:
 
 
 def _known(values: Array) -> Summary | None:
-    return None if np.any(np.isnan(values)) else summary(values)
+    return None if np.any(np.isnan(values)) else summarize(values)
 
 
 def _column(cells: Sequence[Summary | None]) -> list[str]:
@@ -144,7 +144,7 @@ def ranks(judged: Judged, reading: str) -> dict[str, Summary]:
     if len(lines) < 2 or not common:
         return {}
     rows = [averaged(panel, line)[[line.seeds.index(seed) for seed in common]] for line in lines.values()]
-    return dict(zip(lines, mean_ranks(np.array(rows)), strict=True))
+    return dict(zip(lines, average_ranks(np.array(rows)), strict=True))
 
 
 def all_ranks(judged: Sequence[Judged]) -> Table:

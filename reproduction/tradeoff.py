@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from belated.comparison.statistics import compare, holm, summary
+from belated.comparison.statistics import compare_pairs, holm, summarize
 from belated.learner.confidence import Theory
 from belated.learner.delays.distributions import Distribution, Geometric, Poisson
 from belated.plotting.style import COLOUR, bundle, render_png, use_style
@@ -124,7 +124,7 @@ def table(found: Mapping[Key, Found]) -> Table:
         limit, theory, one = (found[Key(NAME, law, quantity)] for quantity in (BOUND, REGRET, AT_ONE))
         places = decimals([*theory.mean, *one.mean])
         for m in theory.x.tolist():
-            measured = (shown(summary(each.at(m)), places) for each in (theory, one))
+            measured = (shown(summarize(each.at(m)), places) for each in (theory, one))
             rows.append((law, f"{m:g}", f"{delay.rho(m):.4f}", f"{limit.at(m)[0]:,.0f}", *measured))
     titles = ("delays", "m", "ρ", "Theorem 2", "regret, the theorem's β", "regret, β = 1")
     return Table(titles, tuple(rows), frozenset({1, 2, 3, 4, 5}))
@@ -135,7 +135,7 @@ def verdict(law: str, found: Mapping[Key, Found]) -> str:
     said = [f"{law}: the bound is least at m = {least(found[Key(NAME, law, BOUND)]):g}"]
     for quantity, words in ((REGRET, "with the theorem's β"), (AT_ONE, "with β = 1")):
         each = found[Key(NAME, law, quantity)]
-        tests = [compare(each.at(m), each.at(OWN)) for m in ENDS]
+        tests = [compare_pairs(each.at(m), each.at(OWN)) for m in ENDS]
         against = " and ".join(
             f"{c.difference.mean:+.1f} at m = {m} (p {'< 0.0001' if p < 1e-4 else f'= {p:.4f}'})"
             for m, c, p in zip(ENDS, tests, holm([c.p for c in tests]), strict=True)

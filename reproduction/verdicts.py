@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from belated.comparison.statistics import Comparison, compare, holm, least_p
+from belated.comparison.statistics import PairedComparison, compare_pairs, holm, least_p
 from belated.learner.arrays import Array
 from reproduction.curves import PUBLISHED, Curves, Key, Series
 from reproduction.panels import Claim, Panel
@@ -69,8 +69,8 @@ class Pair:
     a: str  # keys of the curves
     b: str
     claimed: Literal["less", "alike"]
-    decides: Comparison  # of the quantity
-    at_end: Comparison  # of the values at T
+    decides: PairedComparison  # of the quantity
+    at_end: PairedComparison  # of the values at T
     p: float  # what is held against LEVEL: corrected where the claim is "less"
     p_ranks: float  # the same by Wilcoxon's test
     p_end: float  # and of the values at T
@@ -118,7 +118,7 @@ def pairs(panel: Panel, claim: Claim, lines: dict[str, Series]) -> tuple[Pair, .
 
 def _compared(
     panel: Panel, lines: dict[str, Series], wanted: Sequence[tuple[str, str]]
-) -> list[tuple[str, str, Comparison, Comparison]]:
+) -> list[tuple[str, str, PairedComparison, PairedComparison]]:
     compared = []
     for a, b in wanted:
         both = sorted(set(lines[a].seeds) & set(lines[b].seeds)) if a in lines and b in lines else []
@@ -126,7 +126,7 @@ def _compared(
             rows_a, rows_b = ([lines[key].seeds.index(seed) for seed in both] for key in (a, b))
             quantities = averaged(panel, lines[a])[rows_a], averaged(panel, lines[b])[rows_b]
             ends = final(panel, lines[a])[rows_a], final(panel, lines[b])[rows_b]
-            compared.append((a, b, compare(*quantities), compare(*ends)))
+            compared.append((a, b, compare_pairs(*quantities), compare_pairs(*ends)))
     return compared
 
 

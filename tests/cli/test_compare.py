@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import belated
-from belated.cli.compare import listed, wait_of
+from belated.cli.compare import parse_patience, split_list
 from belated.comparison.compare import compare
-from belated.plotting.comparison import chosen, draw
+from belated.plotting.comparison import choose_rows, draw_comparison
 from tests.cli.shell import parsed, run
 
 STORE = "sqlite:///lab.db"
@@ -121,18 +121,18 @@ def test_without_matplotlib_the_answer_is_printed_and_the_remedy_named() -> None
 
 
 def test_words_between_commas() -> None:
-    assert listed(" a, b,,") == ["a", "b"]
-    assert listed(None) is None
-    assert [wait_of(word) for word in ("7", "2d", "none", "auto")] == [7, "2d", None, "auto"]
+    assert split_list(" a, b,,") == ["a", "b"]
+    assert split_list(None) is None
+    assert [parse_patience(word) for word in ("7", "2d", "none", "auto")] == [7, "2d", None, "auto"]
 
 
 def test_the_courses_shown_are_the_best_the_study_s_and_one_of_every_other_silence() -> None:
     study = played("other", 12, floor=0.0)
     found = compare(study, patience=[4], seeds=1, rounds=5)
-    told = chosen(found)
+    told = choose_rows(found)
     assert told[0] is found.best
     assert found.own in told
     assert {row.silence for row in told} == {row.silence for row in found.rows}
     assert [found.rows.index(row) for row in told] == sorted(found.rows.index(row) for row in told)
-    draw(found, "", Path("other.png"), 40)
+    draw_comparison(found, "", Path("other.png"), 40)
     assert Path("other.png").stat().st_size > 5_000

@@ -13,7 +13,7 @@ import pytest
 
 import belated
 from belated.cli import COMMANDS
-from belated.simulation.contest import ENTRANTS
+from belated.simulation.contest import METHODS
 from tests.cli.shell import parsed, run
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
@@ -32,7 +32,7 @@ def test_the_table_has_a_row_per_algorithm_and_the_picture_is_there() -> None:
     assert ran.exit_code == 0
     lines = ran.stdout.splitlines()
     number = r"\d+\.\d+±\d+\.\d+"
-    for entrant in ENTRANTS:
+    for entrant in METHODS:
         row = rf"{re.escape(entrant.algorithm)} +{entrant.silence} +({number} +){{4}}\d+\.\d"
         assert sum(re.fullmatch(row, line.rstrip()) is not None for line in lines) == 1, entrant
     assert "round 3" in ran.stdout
@@ -59,7 +59,7 @@ def test_json_is_all_that_is_printed_and_says_what_the_table_says() -> None:
     assert printed["seeds"] == [0, 1]
     assert printed["task"]["points"] == 60
     assert [(row["algorithm"], row["silence"]) for row in printed["algorithms"]] == [
-        (entrant.algorithm, entrant.silence) for entrant in ENTRANTS
+        (entrant.algorithm, entrant.silence) for entrant in METHODS
     ]
     for row in printed["algorithms"]:
         for regret in (row["simple_regret"], row["cumulative_regret"]):

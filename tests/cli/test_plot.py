@@ -16,8 +16,8 @@ from belated import Choice, Integer, Points, Real, Study
 from belated.cli import main
 from belated.learner.delays.survival import kaplan_meier
 from belated.plotting import study as panels_module
-from belated.plotting.portrait import GRID, portrait
-from belated.plotting.study import BLUE, ORANGE, VERMILLION, draw, slants, unit_of
+from belated.plotting.portrait import GRID, read_study_view
+from belated.plotting.study import BLUE, ORANGE, VERMILLION, choose_unit, draw_study, needs_slant
 from belated.plotting.style import FORMATS
 
 DAY = 86400.0
@@ -116,7 +116,7 @@ STUDIES = (one_coordinate, mixed, contextual, by_the_clock, listed, only_asked, 
 
 @pytest.mark.parametrize("make", STUDIES, ids=lambda make: make.__name__)
 def test_every_kind_of_study_has_a_picture_with_nothing_over_its_edges(make, tmp_path: Path) -> None:
-    draw(portrait(make()), tmp_path / "a.png", 50)
+    draw_study(read_study_view(make()), tmp_path / "a.png", 50)
     pixels = imread(tmp_path / "a.png")[..., :3]
     assert pixels.shape[1] == 600
     assert np.all(pixels[:2] == 1.0)
@@ -148,7 +148,7 @@ def overlaps(figure) -> list[tuple[str, str]]:
 def test_no_words_cover_each_other(make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     monkeypatch.setattr(panels_module, "save_page", lambda figure, out, dpi: found.append(overlaps(figure)))
-    draw(portrait(make()), tmp_path / "a.png")
+    draw_study(read_study_view(make()), tmp_path / "a.png")
     assert found == [[]]
 
 
@@ -177,7 +177,7 @@ def test_the_floor_or_what_stands_in_is_a_line(
         assert overlaps(figure) == []
 
     monkeypatch.setattr(panels_module, "save_page", seen)
-    draw(portrait(study), tmp_path / "a.png")
+    draw_study(read_study_view(study), tmp_path / "a.png")
     assert [name for name in lines if "floor" in name] == ([label] if label else [])
     if label:
         assert lines[label] == study.floor.value
@@ -187,14 +187,14 @@ def test_the_floor_or_what_stands_in_is_a_line(
 
 @pytest.mark.parametrize("ending", FORMATS)
 def test_the_same_study_gives_the_same_file(tmp_path: Path, ending: str) -> None:
-    seen = portrait(mixed())
-    draw(seen, tmp_path / f"a{ending}", 50)
-    draw(seen, tmp_path / f"b{ending}", 50)
+    seen = read_study_view(mixed())
+    draw_study(seen, tmp_path / f"a{ending}", 50)
+    draw_study(seen, tmp_path / f"b{ending}", 50)
     assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
 
 
 def test_every_status_is_drawn_in_its_colour(tmp_path: Path) -> None:
-    draw(portrait(by_the_clock()), tmp_path / "a.png", 100)
+    draw_study(read_study_view(by_the_clock()), tmp_path / "a.png", 100)
     pixels = imread(tmp_path / "a.png")[..., :3]
     for colour in (BLUE, ORANGE, VERMILLION):
         rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
@@ -203,7 +203,7 @@ def test_every_status_is_drawn_in_its_colour(tmp_path: Path) -> None:
 
 def test_delays_are_those_of_what_was_waited_for() -> None:
     study = by_the_clock()
-    seen = portrait(study)
+    seen = read_study_view(study)
     # not the trial that was added with its outcome, nor the failed ones; the silent ones are censored at their ages
     waits = [0.3 * DAY, 0.6 * DAY, 0.9 * DAY, 1.2 * DAY, 3 * DAY, 5 * DAY, 1 * DAY, 0.5 * DAY]
     heard = [True] * 5 + [False] * 3
@@ -217,7 +217,7 @@ def test_delays_are_those_of_what_was_waited_for() -> None:
 
 def test_delays_in_rounds_are_the_studys_own() -> None:
     study = one_coordinate()
-    seen = portrait(study)
+    seen = read_study_view(study)
     assert set(seen.survival.times) == {trial.delay for trial in study.trials() if trial.delay is not None}
     pending = [trial.number for trial in study.trials() if trial.status == "pending"]
     assert sorted(seen.waiting) == sorted(study.rounds + 1.0 - s for s in pending)
@@ -226,7 +226,7 @@ def test_delays_in_rounds_are_the_studys_own() -> None:
 @pytest.mark.parametrize("make", [one_coordinate, mixed, contextual, listed], ids=lambda make: make.__name__)
 def test_the_belief_shown_is_the_studys(make) -> None:
     study = make()
-    seen = portrait(study)
+    seen = read_study_view(study)
     assert seen.recommended == study.recommend(seen.context)
     spaces = [study.settings.space, *([study.settings.context] if study.settings.context else [])]
     assert [s.name for s in seen.slices] == [name for space in spaces for name in space.names]
@@ -245,7 +245,7 @@ def test_the_belief_shown_is_the_studys(make) -> None:
 
 
 def test_coordinates_are_drawn_as_what_they_are() -> None:
-    a, b, n, m = portrait(mixed()).slices
+    a, b, n, m = read_study_view(mixed()).slices
     assert (len(a.x), a.dots, a.log, a.options) == (GRID, False, False, None)
     assert (b.log, b.x[0], b.x[-1]) == (True, 0.01, 100.0)
     assert n.x.tolist() == [1, 2, 3, 4, 5, 6]
@@ -255,29 +255,29 @@ def test_coordinates_are_drawn_as_what_they_are() -> None:
 
 
 def test_outcomes_on_the_line_shown_are_the_darkest() -> None:
-    (piece,) = portrait(one_coordinate()).slices
+    (piece,) = read_study_view(one_coordinate()).slices
     np.testing.assert_allclose(piece.heard[:, 2], 1.0)  # one coordinate: they are all on it
-    for piece in portrait(mixed()).slices:
+    for piece in read_study_view(mixed()).slices:
         assert np.all((piece.heard[:, 2] >= 0) & (piece.heard[:, 2] <= 1 + 1e-9))
         assert np.min(piece.heard[:, 2]) < 0.99
 
 
 def test_the_context_is_the_newest_unless_another_is_named() -> None:
     study = contextual()
-    assert portrait(study).context == study.trials()[-1].context
+    assert read_study_view(study).context == study.trials()[-1].context
     other = {"z": 0.9, "who": "f"}
-    assert portrait(study, other).recommended == study.recommend(other)
+    assert read_study_view(study, other).recommended == study.recommend(other)
 
 
 def test_more_coordinates_than_fit_are_counted() -> None:
-    seen = portrait(wide())
+    seen = read_study_view(wide())
     assert (len(seen.slices), seen.left_out) == (12, 3)
 
 
 def test_options_are_slanted_only_where_they_would_touch() -> None:
-    m = portrait(mixed()).slices[3]
-    assert slants(m, 1.0)
-    assert not slants(m, 6.0)
+    m = read_study_view(mixed()).slices[3]
+    assert needs_slant(m, 1.0)
+    assert not needs_slant(m, 6.0)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_options_are_slanted_only_where_they_would_touch() -> None:
     [(0.5, "milliseconds"), (90, "seconds"), (130, "minutes"), (3 * 3600, "hours"), (3 * DAY, "days")],
 )
 def test_times_are_in_a_unit_that_reads_well(seconds: float, name: str) -> None:
-    assert unit_of(seconds)[1] == name
+    assert choose_unit(seconds)[1] == name
 
 
 # The command ----------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import belated
-from belated.cli.io.files import json_of
+from belated.cli.io.files import parse_json
 from belated.errors import InvalidInput
 from tests.cli.shell import run
 
@@ -264,7 +264,7 @@ def test_a_store_that_is_none() -> None:
 
 
 def test_json_says_a_thing_once_and_in_finite_numbers() -> None:
-    assert json_of('{"a": [1, 2.5, null, true, "x"]}') == {"a": [1, 2.5, None, True, "x"]}
+    assert parse_json('{"a": [1, 2.5, null, true, "x"]}') == {"a": [1, 2.5, None, True, "x"]}
     for text in ('{"a": {"b": 1, "b": 1}}', "[Infinity]", "[-1e400]", "nul", '"' + "\ud800"):
         with pytest.raises(InvalidInput):
-            json_of(text)
+            parse_json(text)

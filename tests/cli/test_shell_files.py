@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import belated
-from belated.cli.io.cells import Cells, texts
+from belated.cli.io.cells import ParameterTexts, write_options
 from belated.record.events import Amended, Asked, Failed, Refused, Told
 from belated.space.encoding import Space
 from belated.validation import key_of
@@ -340,9 +340,9 @@ SCALARS = st.one_of(
 def test_every_option_is_written_so_that_it_is_read_back(options: list[Any]) -> None:
     if len(set(options)) < len(options):  # 1 beside True, 0 beside False: no Choice
         return
-    written = texts(options)
+    written = write_options(options)
     assert len(written) == len(options)
-    cells = Cells(Space.of({"c": belated.Choice(*options)}))
+    cells = ParameterTexts(Space.of({"c": belated.Choice(*options)}))
     for option in options:
         text = cells.text("c", option)
         assert text.strip()

@@ -6,20 +6,30 @@ import numpy as np
 import pytest
 
 import belated
-from belated.simulation.contest import ENTRANTS, Contest, Entrant, Race, Standing, Summary, Task, hold, run
+from belated.simulation.contest import (
+    METHODS,
+    DemoResult,
+    Method,
+    MethodResult,
+    MethodRun,
+    Summary,
+    SyntheticProblem,
+    run_demo,
+    run_method,
+)
 from belated.wording import join_words
 
-SMALL = Task(points=60, rounds=30)
+SMALL = SyntheticProblem(points=60, rounds=30)
 
 
-def standing(name: str, finals: list[float], cumulative: float = 10.0) -> Standing:
+def standing(name: str, finals: list[float], cumulative: float = 10.0) -> MethodResult:
     runs = np.array(finals)[:, None] * np.ones(SMALL.rounds)
     total = Summary(np.full(SMALL.rounds, cumulative), np.zeros(SMALL.rounds))
-    return Standing(Entrant(name, "floor"), runs, Summary.of(runs), total, 1e-3, None)
+    return MethodResult(Method(name, "floor"), runs, Summary.of(runs), total, 1e-3, None)
 
 
-def contest(*standings: Standing) -> Contest:
-    return Contest(SMALL, tuple(range(len(standings[0].runs))), standings)
+def contest(*standings: MethodResult) -> DemoResult:
+    return DemoResult(SMALL, tuple(range(len(standings[0].runs))), standings)
 
 
 def test_a_function_is_the_seed_s_and_spans_zero_to_one() -> None:
@@ -35,7 +45,7 @@ def test_functions_have_the_papers_kernel() -> None:
     Taking away each function's own mean takes b = 0.02 sqrt(2 pi) of the variance off both. Over 50 functions the two
     estimates have standard errors near 0.013 and 0.027 (measured on 150 others); at four of them a false alarm has
     odds below one in ten thousand, and the seeds are fixed."""
-    F = np.array([Task(points=501).f(seed) for seed in range(50)])
+    F = np.array([SyntheticProblem(points=501).f(seed) for seed in range(50)])
     F -= F.mean(axis=1, keepdims=True)
     b = 0.02 * np.sqrt(2 * np.pi)
 
@@ -48,22 +58,22 @@ def test_functions_have_the_papers_kernel() -> None:
 
 def test_the_six_of_the_paper_and_the_default_take_part() -> None:
     six = set(belated.algorithms.PAPER)
-    assert {entrant.algorithm for entrant in ENTRANTS} == {*six, "default"}
-    assert {e.silence for e in ENTRANTS if e.algorithm == "default"} == {"floor", "unknown"}
-    assert len({entrant.label for entrant in ENTRANTS}) == len(ENTRANTS)
+    assert {entrant.algorithm for entrant in METHODS} == {*six, "default"}
+    assert {e.silence for e in METHODS if e.algorithm == "default"} == {"floor", "unknown"}
+    assert len({entrant.label for entrant in METHODS}) == len(METHODS)
 
 
 def test_every_entrant_meets_the_same_world() -> None:
     """Noise and delay of query s are the same whoever asks: the entrants' studies hear as often by every round."""
     pause = 25
-    moments = [run(Race(SMALL, entrant, seed=1, pause=pause)).moment for entrant in ENTRANTS]
+    moments = [run_method(MethodRun(SMALL, entrant, seed=1, pause=pause)).moment for entrant in METHODS]
     assert {len(moment.pending) for moment in moments if moment} == {len(moments[0].pending) if moments[0] else -1}
     assert all(moment is not None and len(moment.heard) + len(moment.pending) == pause for moment in moments)
 
 
 @pytest.mark.parametrize("silence", ["floor", "unknown"])
 def test_pending_queries_stand_where_silence_puts_them(silence: str) -> None:
-    moment = run(Race(SMALL, Entrant("default", silence), seed=0, pause=20)).moment
+    moment = run_method(MethodRun(SMALL, Method("default", silence), seed=0, pause=20)).moment
     assert moment is not None
     x, value = moment.pending.T
     assert len(x) > 3
@@ -75,8 +85,8 @@ def test_pending_queries_stand_where_silence_puts_them(silence: str) -> None:
 
 
 def test_a_race_is_repeatable_and_its_regret_is_the_studys() -> None:
-    race = Race(SMALL, Entrant("GP-UCB", "ignored"), seed=2)
-    one, two = run(race), run(race)
+    race = MethodRun(SMALL, Method("GP-UCB", "ignored"), seed=2)
+    one, two = run_method(race), run_method(race)
     assert np.array_equal(one.simple, two.simple)
     assert np.array_equal(one.cumulative, two.cumulative)
     assert one.simple.shape == one.cumulative.shape == (SMALL.rounds,)
@@ -86,11 +96,11 @@ def test_a_race_is_repeatable_and_its_regret_is_the_studys() -> None:
 
 
 def test_hold_puts_every_course_with_its_entrant() -> None:
-    entrants = (Entrant("GP-UCB", "ignored"), Entrant("default", "unknown"))
-    held = hold(SMALL, [4, 7], 1, entrants=entrants)
+    entrants = (Method("GP-UCB", "ignored"), Method("default", "unknown"))
+    held = run_demo(SMALL, [4, 7], 1, entrants=entrants)
     assert [s.entrant for s in held.standings] == list(entrants)
     for s in held.standings:
-        expected = [run(Race(SMALL, s.entrant, seed)).simple for seed in (4, 7)]
+        expected = [run_method(MethodRun(SMALL, s.entrant, seed)).simple for seed in (4, 7)]
         assert np.array_equal(s.runs, expected)
         assert np.allclose(s.simple.mean, np.mean(expected, axis=0))
     assert [s.moment is not None for s in held.standings] == [False, True]
@@ -129,7 +139,11 @@ def test_few_seeds_are_not_made_to_speak(seeds: int) -> None:
 
 def test_milestones_are_a_quarter_a_half_and_all() -> None:
     one = contest(standing("A", [0.1]))
-    assert [replace(one, task=Task(rounds=T)).milestones for T in (100, 2, 1)] == [[25, 50, 100], [1, 2], [1]]
+    assert [replace(one, task=SyntheticProblem(rounds=T)).milestones for T in (100, 2, 1)] == [
+        [25, 50, 100],
+        [1, 2],
+        [1],
+    ]
 
 
 def test_listed() -> None:

@@ -49,7 +49,7 @@ class Refusal(click.ClickException):
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def refuse_errors() -> Iterator[None]:
     """Errors of ours and of click's parser as a refusal; an interrupt as exit code 130, the shell's own."""
     try:
         yield
@@ -64,7 +64,7 @@ def refusing() -> Iterator[None]:
         raise click.exceptions.Exit(130) from None
 
 
-class Commands(click.Group):
+class LazyGroup(click.Group):
     """A group whose commands are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -82,15 +82,15 @@ class Commands(click.Group):
             formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        with refusing():
+        with refuse_errors():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with refusing(), warnings.catch_warnings(action="ignore", category=SilenceWarning):
+        with refuse_errors(), warnings.catch_warnings(action="ignore", category=SilenceWarning):
             return super().invoke(ctx)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(belated.__version__, prog_name="belated", message="%(prog)s %(version)s")
 def main() -> None:
     """Bayesian optimisation for results that come back late."""

@@ -25,7 +25,7 @@ NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)", re.ASCII | re.IGNORECASE)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def verb(arguments: str = "") -> Callable[[Function], Callable[..., Any]]:
+def study_arguments(arguments: str = "") -> Callable[[Function], Callable[..., Any]]:
     """The options that every verb has, and its arguments as they are, `words`; usage calls them `arguments`."""
 
     def wrap(function: Function) -> Callable[..., Any]:
@@ -44,11 +44,11 @@ def verb(arguments: str = "") -> Callable[[Function], Callable[..., Any]]:
     return wrap
 
 
-def as_json(function: Function) -> Function:
+def json_option(function: Function) -> Function:
     return click.option("--json", "in_json", is_flag=True, help="Print JSON, for a script.")(function)
 
 
-class Signed(click.Command):
+class SignedCommand(click.Command):
     """A command among whose arguments -0.5 is a number and no option."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -63,7 +63,7 @@ class Signed(click.Command):
         return rest
 
 
-def taken(words: Sequence[str], count: int, usage: str) -> tuple[str | None, Sequence[str]]:
+def split_name(words: Sequence[str], count: int, usage: str) -> tuple[str | None, Sequence[str]]:
     """The study's name, if it is said, and the `count` other arguments."""
     if len(words) == count:
         return None, words
@@ -72,7 +72,7 @@ def taken(words: Sequence[str], count: int, usage: str) -> tuple[str | None, Seq
     raise misused(words, usage)
 
 
-def of_trial(words: Sequence[str], command: str, last: str, such_as: str, usage: str) -> tuple[str | None, str, str]:
+def split_trial(words: Sequence[str], command: str, last: str, such_as: str, usage: str) -> tuple[str | None, str, str]:
     """The study's name, if it is said, a trial's number and the argument after it; where one is missing, which one."""
     named = len(words) > 0 and NAME.fullmatch(words[0]) is not None and NUMBER.fullmatch(words[0]) is None
     rest = words[1:] if named else words
@@ -80,21 +80,21 @@ def of_trial(words: Sequence[str], command: str, last: str, such_as: str, usage:
         counts = rest[0].isascii() and rest[0].isdigit()
         typed = " ".join([command, *words[:named], rest[0] if counts else "1", such_as])
         what = last if counts else "NUMBER"
-        raise InvalidInput(f"{what} is missing; for example: belated {typed} (got {_said(words)})")
-    name, (which, value) = taken(words, 2, usage)
+        raise InvalidInput(f"{what} is missing; for example: belated {typed} (got {_join_words(words)})")
+    name, (which, value) = split_name(words, 2, usage)
     return name, which, value
 
 
 def misused(words: Sequence[str], usage: str) -> InvalidInput:
-    return InvalidInput(f"the arguments must be {usage} (got {_said(words)})")
+    return InvalidInput(f"the arguments must be {usage} (got {_join_words(words)})")
 
 
-def _said(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     said = " ".join(" ".join(words).split()) or "nothing"
     return said if len(said) <= 80 else said[:77] + "..."
 
 
-def name_of(url: str, name: str | None) -> str:
+def find_name(url: str, name: str | None) -> str:
     """The study's name; the only one there is, where none is said."""
     if name is not None:
         return name
@@ -106,33 +106,33 @@ def name_of(url: str, name: str | None) -> str:
     raise InvalidInput(f"name the study: there are {listed(names)}")
 
 
-def opened(url: str, name: str | None) -> Study:
-    return Study.open(url, name_of(url, name))
+def open_study(url: str, name: str | None) -> Study:
+    return Study.open(url, find_name(url, name))
 
 
-def following(study: Study, url: str, command: str) -> str:
+def suggest_command(study: Study, url: str, command: str) -> str:
     """The next command that a person may type, `{}` in it being this study."""
     typed = click.get_current_context().get_parameter_source("url") is click.core.ParameterSource.COMMANDLINE
     return f"belated {command.format(study.name)}" + (f" --store {masked(url)}" if typed else "")
 
 
-def say(plain: Any, in_json: bool, words: Callable[[], str]) -> None:
+def print_result(plain: Any, in_json: bool, words: Callable[[], str]) -> None:
     """Print for a script or for a person."""
     click.echo(json.dumps(plain, allow_nan=False) if in_json else words())
 
 
-def warn(sentence: str) -> None:
+def print_warning(sentence: str) -> None:
     click.echo(f"Warning: {sentence}", err=True)
 
 
-def number_of(text: str) -> int:
+def parse_trial_number(text: str) -> int:
     """A trial's number as it was typed."""
     if text.isascii() and text.isdigit() and len(text) < 19:
         return int(text)
     raise InvalidInput(f"NUMBER must be a trial's number: 1, 2, 3, ... (got {shown(text)})")
 
 
-def remedied(error: BelatedError, study: Study, number: int, value: float) -> BelatedError:
+def add_remedy(error: BelatedError, study: Study, number: int, value: float) -> BelatedError:
     """A conflict, with the command that resolves it."""
     if not isinstance(error, AlreadyTold):
         return error

@@ -17,7 +17,7 @@ def plain_trial(trial: Trial) -> dict[str, Any]:
     return asdict(trial)
 
 
-def short(value: object) -> str:
+def format_value(value: object) -> str:
     """A value in six digits; all of them are in --json."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
@@ -37,13 +37,13 @@ def lasted(seconds: float) -> str:
     return " ".join([part for part in parts[:2] if not part.startswith("0")]) or "0s"
 
 
-def listing(params: Mapping[str, Any], indent: str = "  ") -> str:
+def format_params(params: Mapping[str, Any], indent: str = "  ") -> str:
     """One name and value to a line."""
     width = max(map(len, params), default=0)
-    return "\n".join(f"{indent}{name:<{width}}  {short(value)}" for name, value in params.items())
+    return "\n".join(f"{indent}{name:<{width}}  {format_value(value)}" for name, value in params.items())
 
 
-def described(trial: Trial) -> str:
+def format_query(trial: Trial) -> str:
     """A trial's params, with its context under them."""
-    text = listing(trial.params)
-    return text if trial.context is None else f"{text}\n  in the context\n{listing(trial.context, '    ')}"
+    text = format_params(trial.params)
+    return text if trial.context is None else f"{text}\n  in the context\n{format_params(trial.context, '    ')}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from belated.cli._common import as_json, opened, say, taken, verb
+from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
 
 
 @click.command()
-@verb("[NAME]")
+@study_arguments("[NAME]")
 @click.option("--by", metavar="SCALE", help="rounds or clock.  [default: as the study's patience is]")
-@as_json
+@json_option
 def advise(words: tuple[str, ...], url: str, in_json: bool, by: str | None) -> None:
     """Say how long to wait: what each patience would cost, which one is advised, and why.
 
@@ -23,6 +23,6 @@ def advise(words: tuple[str, ...], url: str, in_json: bool, by: str | None) -> N
       $ belated advise catalyst
       $ belated advise catalyst --by clock --json
     """
-    name, _ = taken(words, 0, "[NAME]")
-    advice = opened(url, name).advise(by)  # type: ignore[arg-type]  # refused there, in words, if it is neither
-    say(advice.plain(), in_json, lambda: str(advice))
+    name, _ = split_name(words, 0, "[NAME]")
+    advice = open_study(url, name).advise(by)  # type: ignore[arg-type]  # refused there, in words, if it is neither
+    print_result(advice.plain(), in_json, lambda: str(advice))

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import click
 
-from belated.cli._common import as_json, opened, taken, verb
-from belated.cli.demo import at_least, writable
+from belated.cli._common import json_option, open_study, split_name, study_arguments
+from belated.cli.demo import require_at_least, require_writable
 from belated.comparison.candidates import Wait
 from belated.comparison.compare import compare as compared
 from belated.errors import InvalidInput, Unavailable
 from belated.execution.parallel import cores
-from belated.plotting.comparison import draw
+from belated.plotting.comparison import draw_comparison
 
 
 @click.command()
-@verb("[NAME]")
+@study_arguments("[NAME]")
 @click.option("--algorithms", metavar="LIST", help="Names, by commas.  [default: default and the paper's six]")
 @click.option(
     "--silences",
@@ -39,7 +39,7 @@ from belated.plotting.comparison import draw
     help="Where to write the picture (.png, .pdf, .svg).  [default: NAME-compared.png; none with --json]",
 )
 @click.option("--dpi", default=150, show_default=True, help="Dots per inch of the picture, which is 12 inches wide.")
-@as_json
+@json_option
 def compare(
     words: tuple[str, ...],
     url: str,
@@ -65,21 +65,21 @@ def compare(
       $ belated compare catalyst
       $ belated compare catalyst --algorithms default,GP-BTS --patience 7d,14d
     """
-    name, _ = taken(words, 0, "[NAME]")
+    name, _ = split_name(words, 0, "[NAME]")
     crew = cores() if workers is None else workers
-    at_least("workers", crew, 1)
-    at_least("dpi", dpi, 30)
+    require_at_least("workers", crew, 1)
+    require_at_least("dpi", dpi, 30)
     if out is not None:
-        writable(out)
-    study = opened(url, name)
+        require_writable(out)
+    study = open_study(url, name)
     wanted = out if in_json or out is not None else Path(f"{study.name}-compared.png")
     if wanted is not None:
-        writable(wanted)
+        require_writable(wanted)
     found = compared(
         study,
-        algorithms=listed(algorithms),
-        silences=listed(silences),
-        patience=None if patience is None else [wait_of(word) for word in listed(patience) or []],
+        algorithms=split_list(algorithms),
+        silences=split_list(silences),
+        patience=None if patience is None else [parse_patience(word) for word in split_list(patience) or []],
         rounds=rounds,
         seeds=seeds,
         seed=seed,
@@ -91,7 +91,7 @@ def compare(
     missing = None
     if wanted is not None:
         try:
-            draw(found, study.name or "", wanted, dpi)
+            draw_comparison(found, study.name or "", wanted, dpi)
         except Unavailable as error:
             missing = error
         except OSError as error:
@@ -107,12 +107,12 @@ def compare(
         click.echo(f"\nThe picture: {wanted}")
 
 
-def listed(text: str | None) -> list[str] | None:
+def split_list(text: str | None) -> list[str] | None:
     """Words between commas."""
     return None if text is None else [word.strip() for word in text.split(",") if word.strip()]
 
 
-def wait_of(word: str) -> Wait:
+def parse_patience(word: str) -> Wait:
     """A patience as it was typed: 20, 14d, auto, none."""
     if word == "none":
         return None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from belated.cli._common import as_json, opened, say, taken, verb
+from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
 from belated.delays.report import SHARES, DelayReport
 from belated.wording import format_table
 
 
 @click.command()
-@verb("[NAME]")
+@study_arguments("[NAME]")
 @click.option("--by", metavar="SCALE", help="rounds or clock.  [default: as the study's patience is]")
-@as_json
+@json_option
 def delays(words: tuple[str, ...], url: str, in_json: bool, by: str | None) -> None:
     """Say how long outcomes take: after how long which share has come, how many come in time, how many never.
 
@@ -24,20 +24,20 @@ def delays(words: tuple[str, ...], url: str, in_json: bool, by: str | None) -> N
       $ belated delays catalyst
       $ belated delays catalyst --by clock --json
     """
-    name, _ = taken(words, 0, "[NAME]")
-    report = opened(url, name).delays(by)  # type: ignore[arg-type]  # refused there, in words, if it is neither
-    say(report.plain(), in_json, lambda: laid_out(report))
+    name, _ = split_name(words, 0, "[NAME]")
+    report = open_study(url, name).delays(by)  # type: ignore[arg-type]  # refused there, in words, if it is neither
+    print_result(report.plain(), in_json, lambda: format_report(report))
 
 
-def laid_out(report: DelayReport) -> str:
+def format_report(report: DelayReport) -> str:
     """The counts, the quantiles, and what follows from them, a sentence to a line."""
     flag = [f"! {report.warning}"] if report.warning else []
     said = [*report.foretold, *(f"{finding.words}." for finding in report.depends), *flag]
-    blocks = ["\n".join(report.counted), quantiles(report) if report.heard else "", "\n".join(said)]
+    blocks = ["\n".join(report.counted), format_quantiles(report) if report.heard else "", "\n".join(said)]
     return "\n\n".join(filter(None, blocks))
 
 
-def quantiles(report: DelayReport) -> str:
+def format_quantiles(report: DelayReport) -> str:
     times = [report.quantile(share) for share in SHARES]
     rows = [
         [f"{100 * share:.0f} %", "not yet" if t is None else report.spelled(t)]

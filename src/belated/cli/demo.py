@@ -17,9 +17,9 @@ import click
 
 from belated.errors import InvalidInput, Unavailable
 from belated.execution.parallel import cores
-from belated.plotting.demo import draw
+from belated.plotting.demo import draw_demo
 from belated.plotting.style import FORMATS
-from belated.simulation.contest import ENTRANTS, Contest, Summary, Task, hold
+from belated.simulation.contest import METHODS, DemoResult, Summary, SyntheticProblem, run_demo
 from belated.wording import format_count
 
 if TYPE_CHECKING:
@@ -51,19 +51,19 @@ def demo(seeds: int, rounds: int, points: int, workers: int | None, out: Path | 
     on two cores.
     """
     workers = cores() if workers is None else workers
-    at_least("seeds", seeds, 1)
-    at_least("rounds", rounds, 1)
-    at_least("points", points, 10)
-    at_least("workers", workers, 1)
-    at_least("dpi", dpi, 30)
+    require_at_least("seeds", seeds, 1)
+    require_at_least("rounds", rounds, 1)
+    require_at_least("points", points, 10)
+    require_at_least("workers", workers, 1)
+    require_at_least("dpi", dpi, 30)
     wanted = out if as_json or out is not None else Path("belated-demo.png")
     if wanted is not None:
-        writable(wanted)
-    task = Task(points=points, rounds=rounds)
-    with progress(seeds * len(ENTRANTS), hidden=as_json) as done:
-        contest = hold(task, range(seeds), workers, done)
+        require_writable(wanted)
+    task = SyntheticProblem(points=points, rounds=rounds)
+    with progress(seeds * len(METHODS), hidden=as_json) as done:
+        contest = run_demo(task, range(seeds), workers, done)
     if not as_json:
-        show(contest)
+        print_result(contest)
     missing = None if wanted is None else save(contest, wanted, dpi)
     if as_json:
         click.echo(json.dumps({**contest.plain(), "picture": str(wanted) if wanted and not missing else None}))
@@ -75,12 +75,12 @@ def demo(seeds: int, rounds: int, points: int, workers: int | None, out: Path | 
         click.echo(f"The picture: {wanted}")
 
 
-def at_least(name: str, value: int, least: int) -> None:
+def require_at_least(name: str, value: int, least: int) -> None:
     if value < least:
         raise InvalidInput(f"--{name} must be at least {least} (got {value})")
 
 
-def writable(out: Path) -> None:
+def require_writable(out: Path) -> None:
     """Refuse a picture that could not be written, before the work and not after it."""
     if out.suffix.lower() not in FORMATS:
         raise InvalidInput(f"--out must end in {', '.join(FORMATS)} (got {out})")
@@ -90,10 +90,10 @@ def writable(out: Path) -> None:
         raise InvalidInput(f"--out must be a file that can be written (got {out})")
 
 
-def save(contest: Contest, out: Path, dpi: int) -> Unavailable | None:
+def save(contest: DemoResult, out: Path, dpi: int) -> Unavailable | None:
     """Write the picture, or say what is not installed."""
     try:
-        draw(contest, out, dpi)
+        draw_demo(contest, out, dpi)
     except Unavailable as missing:
         return missing
     except OSError as error:
@@ -112,11 +112,11 @@ def progress(runs: int, hidden: bool) -> Iterator[Callable[[], None]]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        racing = bar.add_task(f"{len(ENTRANTS)} algorithms, {format_count(runs // len(ENTRANTS), 'seed')}", total=runs)
+        racing = bar.add_task(f"{len(METHODS)} algorithms, {format_count(runs // len(METHODS), 'seed')}", total=runs)
         yield lambda: bar.advance(racing)
 
 
-def show(contest: Contest) -> None:
+def print_result(contest: DemoResult) -> None:
     """The table, what its words mean, and what is seen."""
     from rich.console import Console
 
@@ -124,12 +124,12 @@ def show(contest: Contest) -> None:
     task, n = contest.task, len(contest.seeds)
     what = "Regret of one seed" if n == 1 else f"Regret, mean ± standard error of {n} seeds"
     console.print(f"[bold]{what}[/bold]: {task.points} points, Poisson({task.mean_delay:g}) delays\n")
-    console.print(table(contest))
+    console.print(build_table(contest))
     console.print(f"\n{MEANINGS}", style="dim")
     console.print(f"\n{contest.seen()}\n")
 
 
-def table(contest: Contest) -> Table:
+def build_table(contest: DemoResult) -> Table:
     """One row per algorithm; the best of each column in bold."""
     from rich import box
     from rich.table import Table
@@ -143,8 +143,11 @@ def table(contest: Contest) -> Table:
     made.add_column(f"cumulative\nround {T}", justify="right", no_wrap=True)
     made.add_column("CPU\nms", justify="right", no_wrap=True)
     columns = [
-        *(bold_best([cell(s.simple, t, 4 if t == T else 3) for s in contest.standings]) for t in contest.milestones),
-        bold_best([cell(s.cumulative, T, 1) for s in contest.standings]),
+        *(
+            bold_best([format_cell(s.simple, t, 4 if t == T else 3) for s in contest.standings])
+            for t in contest.milestones
+        ),
+        bold_best([format_cell(s.cumulative, T, 1) for s in contest.standings]),
         bold_best([f"{1e3 * s.cpu:.1f}" for s in contest.standings]),
     ]
     for row, standing in enumerate(contest.standings):
@@ -152,7 +155,7 @@ def table(contest: Contest) -> Table:
     return made
 
 
-def cell(summary: Summary, t: int, digits: int) -> str:
+def format_cell(summary: Summary, t: int, digits: int) -> str:
     mean, error = summary.mean[t - 1], summary.error[t - 1]
     return f"{mean:.{digits}f}" + ("" if error != error else f"±{error:.{digits}f}")
 

@@ -8,16 +8,24 @@ from typing import Any
 import click
 
 from belated import Study, studies
-from belated.cli._common import as_json, following, misused, say, verb
-from belated.cli.io.cells import decimal, integer
-from belated.cli.io.spaces import SETTINGS, Ordered, either, from_csv, from_options, from_toml, parameter_options
+from belated.cli._common import json_option, misused, print_result, study_arguments, suggest_command
+from belated.cli.io.cells import parse_decimal, parse_integer
+from belated.cli.io.spaces import (
+    SETTINGS,
+    OrderedCommand,
+    choose_one,
+    parameter_options,
+    read_options,
+    read_points,
+    read_settings,
+)
 from belated.errors import InvalidInput, Unreachable, Unreadable
 from belated.learner.algorithms import PAPER
 from belated.learner.silence import SILENCES
 
 
-@click.command(cls=Ordered)
-@verb("NAME")
+@click.command(cls=OrderedCommand)
+@study_arguments("NAME")
 @click.option("--space", "file", type=click.Path(path_type=Path), help="A TOML file, as above.")
 @click.option("--points", type=click.Path(path_type=Path), help="A CSV: the only queries there are, one to a row.")
 @parameter_options
@@ -37,7 +45,7 @@ from belated.learner.silence import SILENCES
 @click.option("--objective", metavar="WORD", help="simple: the best query counts; cumulative: every one does.")
 @click.option("--initial", metavar="N", help="Space-filling queries to begin with.")
 @click.option("--seed", metavar="N", help="Makes every choice repeatable.  [default: drawn]")
-@as_json
+@json_option
 def new(words: tuple[str, ...], url: str, in_json: bool, file: Path | None, points: Path | None, **said: Any) -> None:
     """Make a study. Saying the same again is harmless; saying something else about it is refused.
 
@@ -63,39 +71,39 @@ def new(words: tuple[str, ...], url: str, in_json: bool, file: Path | None, poin
     """
     if len(words) != 1:
         raise misused(words, "NAME")
-    declared = {} if file is None else from_toml(file)
-    space = either(
+    declared = {} if file is None else read_settings(file)
+    space = choose_one(
         "space",
         [
             ("--space", declared.pop("space", None)),
-            ("--points", None if points is None else from_csv(points)),
-            ("options", from_options(said)),
+            ("--points", None if points is None else read_points(points)),
+            ("options", read_options(said)),
         ],
     )
-    context = either(
-        "context", [("--space", declared.pop("context", None)), ("options", from_options(said, "context_"))]
+    context = choose_one(
+        "context", [("--space", declared.pop("context", None)), ("options", read_options(said, "context_"))]
     )
     if space is None:
         raise InvalidInput("declare a space: --space space.toml, --points queries.csv, or options such as --real x 0 1")
-    settings = {**declared, **{name: typed(name, said[name]) for name in SETTINGS if said[name] is not None}}
-    before = existing(url)
+    settings = {**declared, **{name: parse_setting(name, said[name]) for name in SETTINGS if said[name] is not None}}
+    before = list_existing(url)
     study = Study.create(url, words[0], space=space, context=context, **settings)
     made = words[0] not in before
     settled = study.settings
     plain = {"study": study.name, "created": made, "settings": settled.spec()}
     what = f"Made study {study.name}" if made else f"Study {study.name} exists, with these settings"
-    say(
+    print_result(
         plain,
         in_json,
         lambda: (
             f"{what}: {settled.outcome.goal} over {', '.join(settled.space.names)}; silence means "
             f"{settled.silence.spec()['silence']}, patience {settled.patience}, algorithm {settled.algorithm.name}.\n"
-            f"Ask what to try first: {following(study, url, 'ask {}')}"
+            f"Ask what to try first: {suggest_command(study, url, 'ask {}')}"
         ),
     )
 
 
-def existing(url: str) -> list[str]:
+def list_existing(url: str) -> list[str]:
     """The studies that are there before; a file that is not there yet has none."""
     try:
         return studies(url)
@@ -105,14 +113,14 @@ def existing(url: str) -> list[str]:
         return []  # Study.create makes the file, or says what is wrong
 
 
-def typed(name: str, text: Any) -> Any:
+def parse_setting(name: str, text: Any) -> Any:
     """A setting from the shell as the study takes it."""
     if name == "limits":
-        return decimal(text[0], "limits"), decimal(text[1], "limits")
+        return parse_decimal(text[0], "limits"), parse_decimal(text[1], "limits")
     if name in ("floor", "ceiling"):
-        return decimal(text, name)
+        return parse_decimal(text, name)
     if name in ("initial", "seed"):
-        return integer(text, name)
+        return parse_integer(text, name)
     if name == "patience" and text.strip().lstrip("+-").replace(".", "", 1).isdigit():
-        return integer(text, "patience in rounds")
+        return parse_integer(text, "patience in rounds")
     return text

@@ -12,11 +12,20 @@ from pathlib import Path
 import click
 
 from belated import Study
-from belated.cli._common import as_json, name_of, say, taken, verb, warn
-from belated.cli.io.bulk import at_once, copied
-from belated.cli.io.files import Faults, written
-from belated.cli.io.history import Step, do_again, happened, missing, untold
-from belated.cli.io.rows import Place, Row, as_csv, as_json_lines, key_of_row, place_of, records_of, row_of
+from belated.cli._common import find_name, json_option, print_result, print_warning, split_name, study_arguments
+from belated.cli.io.bulk import apply_at_once, copy_study
+from belated.cli.io.files import LineErrors, write_file
+from belated.cli.io.history import HistoryStep, collect_steps, find_missing, find_untold, repeat_event
+from belated.cli.io.rows import (
+    TrialIdentity,
+    TrialRow,
+    format_csv,
+    format_json_lines,
+    identify,
+    make_key,
+    parse_row,
+    read_file_rows,
+)
 from belated.record.events import NAMES, Event
 from belated.wording import format_count
 
@@ -24,7 +33,7 @@ FORMATS = ("csv", "jsonl")
 
 
 @click.command()
-@verb("[NAME]")
+@study_arguments("[NAME]")
 @click.option("--format", "kind", type=click.Choice(FORMATS), help="[default: as --out ends, else csv]")
 @click.option("--out", type=click.Path(path_type=Path), help="A file to write.  [default: standard output]")
 def export(words: tuple[str, ...], url: str, kind: str | None, out: Path | None) -> None:
@@ -42,21 +51,23 @@ def export(words: tuple[str, ...], url: str, kind: str | None, out: Path | None)
       $ belated export catalyst --out trials.csv
       $ belated export catalyst --format jsonl
     """
-    name, _ = taken(words, 0, "[NAME]")
-    study, events = copied(url, name_of(url, name))
+    name, _ = split_name(words, 0, "[NAME]")
+    study, events = copy_study(url, find_name(url, name))
     chosen = kind or ("jsonl" if out is not None and out.suffix.lower() in (".jsonl", ".ndjson") else "csv")
     trials = study.trials()
-    pieces: Iterator[str] = as_csv(study, trials) if chosen == "csv" else as_json_lines(trials, happened(events))
+    pieces: Iterator[str] = (
+        format_csv(study, trials) if chosen == "csv" else format_json_lines(trials, collect_steps(events))
+    )
     if out is None:
         for piece in pieces:
             click.echo(piece, nl=False)
     else:
-        written(out, pieces)
+        write_file(out, pieces)
         click.echo(f"Wrote {format_count(len(trials), 'trial')} to {out}", err=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Imported:
+class ImportCounts:
     """What became of a file."""
 
     rows: int
@@ -71,9 +82,9 @@ class Imported:
 
 
 @click.command("import")
-@verb("[NAME] FILE")
+@study_arguments("[NAME] FILE")
 @click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
-@as_json
+@json_option
 def import_(words: tuple[str, ...], url: str, in_json: bool, dry_run: bool) -> None:
     """Take in trials from a .csv or .jsonl file: past experiments, or what belated export wrote.
 
@@ -85,43 +96,47 @@ def import_(words: tuple[str, ...], url: str, in_json: bool, dry_run: bool) -> N
     Example:
       $ belated import catalyst past.csv
     """
-    name, (file,) = taken(words, 1, "[NAME] FILE")
+    name, (file,) = split_name(words, 1, "[NAME] FILE")
     path = Path(file)
-    done = at_once(url, name_of(url, name), lambda study, events: take_in(study, events, path), asks=True, dry=dry_run)
+    done = apply_at_once(
+        url, find_name(url, name), lambda study, events: import_rows(study, events, path), asks=True, dry=dry_run
+    )
     if done.new and done.pending_before and done.aged:
         would = "would be" if dry_run else "is" if done.pending_before == 1 else "are"
         queries = format_count(done.pending_before, "pending query", "pending queries")
-        warn(f"{queries} {would} {format_count(done.new, 'round')} older by the imported rows; import before asking")
+        print_warning(
+            f"{queries} {would} {format_count(done.new, 'round')} older by the imported rows; import before asking"
+        )
     parts = [format_count(done.new, "new trial"), f"{done.known} here before", format_count(done.told, "outcome")]
     parts += [f"{n} {what}" for what in ("failed", "refused", "amended") if (n := getattr(done, what))]
     verb_ = "Would import" if dry_run else "Imported"
-    say(asdict(done), in_json, lambda: f"{verb_} {format_count(done.rows, 'row')}: {', '.join(parts)}")
+    print_result(asdict(done), in_json, lambda: f"{verb_} {format_count(done.rows, 'row')}: {', '.join(parts)}")
 
 
 @dataclass(frozen=True, order=True)
-class Due:
+class PendingStep:
     """What is still to happen to a trial, in this order; the first of it before the choice of this round."""
 
     round: int
     at: float
     number: int
-    steps: Sequence[Step] = field(compare=False)
-    row: Row = field(compare=False)
+    steps: Sequence[HistoryStep] = field(compare=False)
+    row: TrialRow = field(compare=False)
 
 
-class Agenda:
+class StepQueue:
     """Things that happened to trials, done again round by round."""
 
-    def __init__(self, study: Study, faults: Faults) -> None:
+    def __init__(self, study: Study, faults: LineErrors) -> None:
         self.study, self.faults = study, faults
         self.counts: Counter[str] = Counter()
-        self._due: list[Due] = []
+        self._due: list[PendingStep] = []
 
-    def add(self, row: Row, number: int, steps: Sequence[Step], least: int = 0) -> None:
+    def add(self, row: TrialRow, number: int, steps: Sequence[HistoryStep], least: int = 0) -> None:
         """The next step is due when it could be known; one of a trial that was here before at once."""
         if steps:
             at_round = max(least, number + row.rounds(steps[0])) if least else 0
-            heapq.heappush(self._due, Due(at_round, steps[0].event.at, number, steps, row))
+            heapq.heappush(self._due, PendingStep(at_round, steps[0].event.at, number, steps, row))
 
     def until(self, t: float) -> None:
         """Let happen what the choice of round t can know."""
@@ -129,42 +144,42 @@ class Agenda:
             due = heapq.heappop(self._due)
             with self.faults.at(due.row.line):
                 event = due.steps[0].event
-                self.counts[NAMES[type(event)]] += do_again(self.study, due.number, event)
+                self.counts[NAMES[type(event)]] += repeat_event(self.study, due.number, event)
                 self.add(due.row, due.number, due.steps[1:], due.round)
 
 
-def take_in(study: Study, events: Sequence[Event], path: Path) -> Imported:
+def import_rows(study: Study, events: Sequence[Event], path: Path) -> ImportCounts:
     """Every row of a file as a trial of the study, each thing that happened in the round in which it did."""
-    faults = Faults(path)
-    rows: list[Row] = []
-    for record in records_of(study, path, faults):
+    faults = LineErrors(path)
+    rows: list[TrialRow] = []
+    for record in read_file_rows(study, path, faults):
         with faults.at(record.line):
-            rows.append(row_of(study, record, nested=path.suffix.lower() != ".csv"))
+            rows.append(parse_row(study, record, nested=path.suffix.lower() != ".csv"))
     faults.refuse()
     if all(row.number is not None for row in rows):
         rows.sort(key=lambda row: row.number or 0)
-    trials, before, agenda = study.trials(), happened(events), Agenda(study, faults)
-    here: dict[Place, list[int]] = {}
+    trials, before, agenda = study.trials(), collect_steps(events), StepQueue(study, faults)
+    here: dict[TrialIdentity, list[int]] = {}
     for trial in trials:
-        here.setdefault(place_of(trial), []).append(trial.number)
+        here.setdefault(identify(trial), []).append(trial.number)
     seen: Counter[str] = Counter()
     last, known, now = len(trials), 0, study.clock()
     for row in rows:
         agenda.until(last + 1)
         with faults.at(row.line):
-            same = here.get(place_of(row))
-            number = same.pop(0) if same else enter(study, row, key_of_row(row, seen))
+            same = here.get(identify(row))
+            number = same.pop(0) if same else add_row(study, row, make_key(row, seen))
             steps = row.steps(study.trial(number).asked_at, now)
             if number <= last:
                 known += 1
-                agenda.add(row, number, (missing if row.history else untold)(before.get(number, []), steps))
+                agenda.add(row, number, (find_missing if row.history else find_untold)(before.get(number, []), steps))
             else:
                 last = number
                 agenda.add(row, number, steps, least=number + 1)
     agenda.until(math.inf)
     faults.refuse()
     counts = agenda.counts
-    return Imported(
+    return ImportCounts(
         rows=len(rows),
         new=last - len(trials),
         known=known,
@@ -177,7 +192,7 @@ def take_in(study: Study, events: Sequence[Event], path: Path) -> Imported:
     )
 
 
-def enter(study: Study, row: Row, key: str) -> int:
+def add_row(study: Study, row: TrialRow, key: str) -> int:
     """The row's trial, by its number; the same as before, if it was imported before."""
     at = row.told_at if row.asked_at is None else row.asked_at
     return study.add(row.params, context=row.context, at=at, key=key).number

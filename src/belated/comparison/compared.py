@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from belated.comparison.candidates import Candidate
-from belated.comparison.statistics import MOST, Summary, differences, holm, least_p, sign_flip, summary
+from belated.comparison.statistics import MOST, Summary, holm, least_p, sign_flip, subtract_pairs, summarize
 from belated.learner.arrays import Array
 from belated.wording import align_columns, format_count
 
@@ -59,7 +59,7 @@ class Row:
 
     def ends(self, measure: Measure) -> Summary:
         """Its mean, and the standard error of that."""
-        return summary(self.last(measure))
+        return summarize(self.last(measure))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -214,7 +214,7 @@ def compared(
             candidate=candidate,
             simple=simple[i],
             cumulative=cumulative[i],
-            difference=summary(differences(ends[i], ends[0])),
+            difference=summarize(subtract_pairs(ends[i], ends[0])),
             p=p[i],
         )
         for i, candidate in enumerate(candidates)

@@ -32,7 +32,7 @@ class Summary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class PairedComparison:
     """a against b, less being better."""
 
     pairs: int
@@ -47,19 +47,19 @@ class Comparison:
     p_ranks: float  # Wilcoxon's signed ranks, two-sided
 
 
-def summary(values: Sequence[float] | Array) -> Summary:
+def summarize(values: Sequence[float] | Array) -> Summary:
     """The mean over runs and its standard error, s/√n with s² = Σ(v - mean)²/(n - 1)."""
     v = np.asarray(values, dtype=float)
     return Summary(float(np.mean(v)), float(np.std(v, ddof=1) / math.sqrt(len(v))) if len(v) > 1 else math.nan)
 
 
-def compare(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Comparison:
+def compare_pairs(a: Sequence[float] | Array, b: Sequence[float] | Array) -> PairedComparison:
     """Everything that is said of a pair of curves."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    d = differences(a, b)
+    d = subtract_pairs(a, b)
     spread = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0
-    difference = summary(d)
-    return Comparison(
+    difference = summarize(d)
+    return PairedComparison(
         pairs=len(d),
         a=float(np.mean(a)),
         b=float(np.mean(b)),
@@ -73,7 +73,7 @@ def compare(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Compariso
     )
 
 
-def differences(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Array:
+def subtract_pairs(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Array:
     """a_i - b_i, and exactly 0 where the two differ by rounding alone."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if a.ndim != 1 or a.shape != b.shape or not len(a):
@@ -91,14 +91,14 @@ def _close(a: Array, b: Array) -> float:
 
 def sign_flip(a: Sequence[float] | Array, b: Sequence[float] | Array) -> float:
     """The exact two-sided p-value of the mean difference."""
-    d = differences(a, b)
+    d = subtract_pairs(a, b)
     return _as_extreme(d, ROUNDING * float(np.sum(np.abs(a)) + np.sum(np.abs(b))))
 
 
 def signed_ranks(a: Sequence[float] | Array, b: Sequence[float] | Array) -> float:
     """The exact two-sided p-value of Wilcoxon's test: pairs without a difference left out, ties at their mean rank."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    d = differences(a, b)
+    d = subtract_pairs(a, b)
     d = d[d != 0]
     return _as_extreme(np.sign(d) * ranks(np.abs(d), _close(a, b)), 0.25)  # sums of ranks are equal or ½ apart
 
@@ -151,7 +151,7 @@ def least_p(pairs: int) -> float:
     return float(min(1.0, 2.0 ** (1 - pairs)))
 
 
-def mean_ranks(values: Array) -> list[Summary]:
+def average_ranks(values: Array) -> list[Summary]:
     """Of an array of curves × runs: every curve's rank within a run (1 for the least), averaged over runs."""
     placed = np.array([ranks(run, ROUNDING * float(np.max(np.abs(run)))) for run in np.asarray(values, dtype=float).T])
-    return [summary(column) for column in placed.T]
+    return [summarize(column) for column in placed.T]

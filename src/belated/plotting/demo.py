@@ -27,7 +27,7 @@ from belated.plotting.style import (
     use_style,
     write_headline,
 )
-from belated.simulation.contest import Contest, Moment, Standing, means_of
+from belated.simulation.contest import BeliefSnapshot, DemoResult, MethodResult, describe_seeds
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -50,17 +50,17 @@ EVERY = 10  # rounds from one error bar to the next
 LINEAR_BELOW = 1e-3  # regret is on a log scale down to here, and linear from here to 0, which a log scale cannot show
 
 
-def draw(contest: Contest, out: Path, dpi: int = 150) -> None:
+def draw_demo(contest: DemoResult, out: Path, dpi: int = 150) -> None:
     """Write the picture; the ending of its name (FORMATS) says in which format."""
     with use_style():
         page = make_page(WIDTH, HEIGHT)
-        regrets(page, contest)
-        beliefs(page, contest)
-        words(page, contest)
+        draw_regrets(page, contest)
+        draw_beliefs(page, contest)
+        write_words(page, contest)
         save_page(page, out, dpi)
 
 
-def words(figure: Figure, contest: Contest) -> None:
+def write_words(figure: Figure, contest: DemoResult) -> None:
     """What it is above, and what is seen below."""
     task = contest.task
     setting = (
@@ -77,7 +77,7 @@ def words(figure: Figure, contest: Contest) -> None:
 # Regret -------------------------------------------------------------------------------------------------------------
 
 
-def regrets(figure: Figure, contest: Contest) -> None:
+def draw_regrets(figure: Figure, contest: DemoResult) -> None:
     """Simple regret by round: mean over seeds, standard errors every ten rounds, names at the ends of the lines."""
     axes = figure.add_axes((LEFT, BOTTOM, 0.31, TOP - BOTTOM))
     T, n = contest.task.rounds, len(contest.seeds)
@@ -85,7 +85,7 @@ def regrets(figure: Figure, contest: Contest) -> None:
     rounds = np.arange(1, T + 1)
     for place, standing in enumerate(ranked):
         front = 3 - 0.01 * place
-        line, marks = look(standing)
+        line, marks = choose_look(standing)
         mean, error = standing.simple.mean, standing.simple.error
         axes.plot(rounds, mean, **line, zorder=front)
         at = np.arange(EVERY - 1 - place % EVERY, T, EVERY)  # each line its own rounds, so that no bar hides another
@@ -99,12 +99,12 @@ def regrets(figure: Figure, contest: Contest) -> None:
     axes.grid(axis="y", color=FAINT, linewidth=0.8)
     axes.set_xlabel("queries asked", labelpad=1)
     bars = "" if n == 1 else f"; bars: ± 1 standard error, every {EVERY} rounds"
-    write_headline(axes, "Simple regret", means_of(n) + bars)
-    name_the_ends(axes, ranked)
-    key(figure, axes, marks_of_lines(), "left")
+    write_headline(axes, "Simple regret", describe_seeds(n) + bars)
+    label_ends(axes, ranked)
+    draw_legend(figure, axes, list_line_marks(), "left")
 
 
-def marks_of_lines() -> list[Artist]:
+def list_line_marks() -> list[Artist]:
     """Colours by silence, marks by policy."""
     from matplotlib.lines import Line2D
 
@@ -118,7 +118,7 @@ def marks_of_lines() -> list[Artist]:
     return [*silences, *policies]
 
 
-def look(standing: Standing) -> tuple[dict[str, Any], dict[str, Any]]:
+def choose_look(standing: MethodResult) -> tuple[dict[str, Any], dict[str, Any]]:
     """How its line and its marks are drawn: UCB full with dots, Thompson dashed with open squares, the default bold."""
     name, colour = standing.entrant.algorithm, COLOUR[standing.entrant.silence]
     thompson, default = "TS" in name, name == "default"
@@ -133,7 +133,7 @@ def look(standing: Standing) -> tuple[dict[str, Any], dict[str, Any]]:
     return line, marks
 
 
-def name_the_ends(axes: Axes, ranked: list[Standing]) -> None:
+def label_ends(axes: Axes, ranked: list[MethodResult]) -> None:
     """Each line's name and last value to the right of its end, pushed apart so that none covers another."""
     to_axes = axes.transData + axes.transAxes.inverted()
     ends = [float(to_axes.transform((0, s.simple.mean[-1]))[1]) for s in ranked]
@@ -157,7 +157,7 @@ def name_the_ends(axes: Axes, ranked: list[Standing]) -> None:
 # Beliefs ------------------------------------------------------------------------------------------------------------
 
 
-def beliefs(figure: Figure, contest: Contest) -> None:
+def draw_beliefs(figure: Figure, contest: DemoResult) -> None:
     """The default in mid-run, once for each meaning of silence that it was given, on one scale."""
     shown = [(s.entrant.silence, s.moment) for s in contest.standings if s.moment is not None]
     f = contest.task.f(contest.seeds[0])
@@ -166,13 +166,15 @@ def beliefs(figure: Figure, contest: Contest) -> None:
     high = max(float(np.max(moment.mean + 2 * moment.std)) for _, moment in shown)
     for (silence, moment), bottom in zip(shown, np.linspace(TOP - tall, BOTTOM, len(shown)), strict=True):
         axes = figure.add_axes((left, float(bottom), RIGHT - left, tall))
-        belief(axes, silence, moment, contest.task.x, f, f"default, seed {contest.seeds[0]}, round {moment.number}")
+        draw_belief(
+            axes, silence, moment, contest.task.x, f, f"default, seed {contest.seeds[0]}, round {moment.number}"
+        )
         axes.set_ylim(min(low, 0.0) - 0.08, max(high, 1.0) + 0.08)
     axes.set_xlabel("x", labelpad=1)
-    key(figure, axes, marks_of_beliefs(), "right")
+    draw_legend(figure, axes, list_belief_marks(), "right")
 
 
-def belief(axes: Axes, silence: str, moment: Moment, x: Array, f: Array, where: str) -> None:
+def draw_belief(axes: Axes, silence: str, moment: BeliefSnapshot, x: Array, f: Array, where: str) -> None:
     """One study in mid-run: f, what it believes, what it has heard, and what silence makes of the rest."""
     colour = COLOUR[silence]
     axes.fill_between(x, moment.mean - 2 * moment.std, moment.mean + 2 * moment.std, **BAND, color=colour)
@@ -188,7 +190,7 @@ def belief(axes: Axes, silence: str, moment: Moment, x: Array, f: Array, where: 
     write_headline(axes, f'silence="{silence}": {MEANING[silence]}', rest, colour)
 
 
-def marks_of_beliefs() -> list[Artist]:
+def list_belief_marks() -> list[Artist]:
     """The same marks for both silences, without their colours."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -202,7 +204,7 @@ def marks_of_beliefs() -> list[Artist]:
     ]
 
 
-def key(figure: Figure, axes: Axes, handles: list[Artist], corner: Literal["left", "right"]) -> None:
+def draw_legend(figure: Figure, axes: Axes, handles: list[Artist], corner: Literal["left", "right"]) -> None:
     """What colours and marks mean, in one row below the axes."""
     box = axes.get_position()
     axes.legend(

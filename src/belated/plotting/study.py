@@ -18,7 +18,7 @@ import numpy as np
 
 from belated.learner.arrays import Array
 from belated.patience import SECONDS
-from belated.plotting.portrait import Portrait, Slice
+from belated.plotting.portrait import BeliefSlice, StudyView
 from belated.plotting.style import BAND, FAINT, INK, MEAN, OPEN, SOFT, make_page, save_page, use_style, write_headline
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ PATIENCE: dict[str, Any] = {"color": VERMILLION, "linewidth": 1.1, "linestyle": 
 KEY: dict[str, Any] = {"frameon": False, "fontsize": 9.5, "handlelength": 1.4, "handletextpad": 0.5}
 
 LANES = {"pending": PENDING, "expired": EXPIRED, "infeasible": FAILED, "lost": FAILED, "withdrawn": FAILED}
-FILLS = {
+SILENCE_WORDS = {
     "floor": ": drawn to the floor, as are the expired",
     "waiting": ": drawn to the floor",
     "fading": ": drawn to the floor the longer it waits",
@@ -60,23 +60,23 @@ FILLS = {
 UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
 
-def draw(portrait: Portrait, out: Path, dpi: int = 150) -> None:
+def draw_study(portrait: StudyView, out: Path, dpi: int = 150) -> None:
     """Write the picture; the ending of its name says in which format."""
-    lanes = lanes_of(portrait)
-    grid = Grid.of(portrait.slices, ABOVE + OVER + LANE * len(lanes) + BETWEEN)
+    lanes = find_lanes(portrait)
+    grid = PanelGrid.of(portrait.slices, ABOVE + OVER + LANE * len(lanes) + BETWEEN)
     tall = grid.bottom + BELOW
     with use_style():
         figure = make_page(WIDTH, tall)
-        page = Page(figure, tall)
-        words(page, portrait)
-        over_time(page, portrait, lanes)
-        delays(page, portrait, len(lanes))
-        beliefs(page, portrait, grid)
+        page = StudyPage(figure, tall)
+        write_words(page, portrait)
+        draw_outcomes(page, portrait, lanes)
+        draw_delays(page, portrait, len(lanes))
+        draw_beliefs(page, portrait, grid)
         save_page(figure, out, dpi)
 
 
 @dataclass(frozen=True)
-class Page:
+class StudyPage:
     """A figure measured in inches from its upper left corner."""
 
     figure: Figure
@@ -90,7 +90,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Grid:
+class PanelGrid:
     """Where the panels of the belief stand: all of one size, as wide as their number allows."""
 
     top: float
@@ -101,10 +101,10 @@ class Grid:
     gap = 0.5
 
     @classmethod
-    def of(cls, slices: Sequence[Slice], top: float) -> Grid:
+    def of(cls, slices: Sequence[BeliefSlice], top: float) -> PanelGrid:
         across = max(1, min(len(slices), ACROSS))
         wide = (RIGHT - LEFT - cls.gap * (across - 1)) / across
-        longest = max([0, *(max(map(len, shortened(s.options))) for s in slices if slants(s, wide))])
+        longest = max([0, *(max(map(len, clip_options(s.options))) for s in slices if needs_slant(s, wide))])
         rows = max(1, math.ceil(len(slices) / ACROSS))
         return cls(
             top,
@@ -125,7 +125,7 @@ class Grid:
         return left, top, self.wide, self.high
 
 
-def words(page: Page, portrait: Portrait) -> None:
+def write_words(page: StudyPage, portrait: StudyView) -> None:
     """What study it is, how it stands, and what it was told to do."""
     settings, n = portrait.study.settings, len(portrait.trials)
     counts = {status: portrait.count(status) for status in ("heard", "late", "pending", "expired", "failed")}
@@ -134,38 +134,38 @@ def words(page: Page, portrait: Portrait) -> None:
     told = [trial for trial in portrait.trials if trial.outcome is not None]
     if told:
         best = max(told, key=lambda trial: (settings.outcome.sign * (trial.outcome or 0.0), -trial.number))
-        stand += f"  Best outcome: {brief(best.outcome)}, trial {best.number}."
+        stand += f"  Best outcome: {format_value(best.outcome)}, trial {best.number}."
     patience = "no patience" if math.isinf(settings.patience.m) else f"patience {settings.patience}"
     setting = (
         f"{settings.outcome.goal.capitalize()}; silence: {settings.silence.spec()['silence']}; {patience}; "
         f"late outcomes are {'used' if settings.late == 'use' else 'not used'}; algorithm: {settings.algorithm.name}."
     )
-    page.text(LEFT, 0.36, clipped(portrait.name, 60), fontsize=17, weight="bold")
+    page.text(LEFT, 0.36, clip_text(portrait.name, 60), fontsize=17, weight="bold")
     page.text(LEFT, 0.69, stand, fontsize=10)
     page.text(LEFT, 0.92, setting, color=SOFT, fontsize=10)
 
 
-def clipped(said: str, most: int) -> str:
+def clip_text(said: str, most: int) -> str:
     return said if len(said) <= most else f"{said[: most - 2]}…"
 
 
-def brief(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else clipped(str(value), 30)
+def format_value(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else clip_text(str(value), 30)
 
 
-def note(axes: Axes, said: str) -> None:
+def write_note(axes: Axes, said: str) -> None:
     """Words where there is nothing to draw."""
     axes.text(0.5, 0.5, said, transform=axes.transAxes, ha="center", va="center", color=SOFT, fontsize=10.5)
 
 
-def few_ticks(axes: Axes, *, whole: bool) -> None:
+def set_ticks(axes: Axes, *, whole: bool) -> None:
     """Ticks that do not touch, at whole numbers where there is nothing between them."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=whole, nbins=6, steps=[1, 2, 5, 10], min_n_ticks=1))
 
 
-def unit_of(longest: float) -> tuple[float, str]:
+def choose_unit(longest: float) -> tuple[float, str]:
     """Seconds of the unit in which a stretch of time reads well, and its name."""
     for unit, name in UNITS.items():
         if longest >= 2 * SECONDS[unit]:
@@ -176,16 +176,16 @@ def unit_of(longest: float) -> tuple[float, str]:
 # Over time ------------------------------------------------------------------------------------------------------------
 
 
-def lanes_of(portrait: Portrait) -> list[tuple[str, Array]]:
+def find_lanes(portrait: StudyView) -> list[tuple[str, Array]]:
     """What has no outcome: a lane for each kind, with the times at which it was asked."""
     kinds = np.array([trial.failure or trial.status for trial in portrait.trials])
     return [(name, portrait.asked[kinds == name]) for name in LANES if np.any(kinds == name)]
 
 
-def over_time(page: Page, portrait: Portrait, lanes: Sequence[tuple[str, Array]]) -> None:
+def draw_outcomes(page: StudyPage, portrait: StudyView, lanes: Sequence[tuple[str, Array]]) -> None:
     """Each outcome when it was heard, with a tail back to when it was asked; below, what has none."""
     axes = page.axes(LEFT, ABOVE, TIMES, OVER)
-    unit, name = unit_of(portrait.now) if portrait.by_clock else (1.0, "rounds")
+    unit, name = choose_unit(portrait.now) if portrait.by_clock else (1.0, "rounds")
     asked, told, now = portrait.asked / unit, portrait.told / unit, portrait.now / unit
     y = np.array([math.nan if trial.outcome is None else trial.outcome for trial in portrait.trials])
     late = np.array([trial.status == "late" for trial in portrait.trials], dtype=bool)
@@ -210,22 +210,22 @@ def over_time(page: Page, portrait: Portrait, lanes: Sequence[tuple[str, Array]]
         axes.margins(y=0.08)
     else:
         axes.set_yticks([])
-        note(axes, "nothing heard yet")
+        write_note(axes, "nothing heard yet")
     first = 0.0 if portrait.by_clock else 1.0
     last = now if now > first else first + 1.0
     axes.set_xlim(first - 0.015 * (last - first), last + 0.015 * (last - first))
     if lanes:
         axes.tick_params(labelbottom=False, length=0)
         axes.spines["bottom"].set_visible(False)
-        axes = lane_axes(page, axes, lanes, unit)
-    when = f"{name} since {moment(portrait)}" if portrait.by_clock else "round"
+        axes = draw_lanes(page, axes, lanes, unit)
+    when = f"{name} since {format_start(portrait)}" if portrait.by_clock else "round"
     axes.set_xlabel(f"{when}  (without an outcome: when it was asked)" if lanes else when, labelpad=3)
-    few_ticks(axes, whole=not portrait.by_clock)
+    set_ticks(axes, whole=not portrait.by_clock)
     if not portrait.trials:
         axes.set_xticks([])
 
 
-def lane_axes(page: Page, above: Axes, lanes: Sequence[tuple[str, Array]], unit: float) -> Axes:
+def draw_lanes(page: StudyPage, above: Axes, lanes: Sequence[tuple[str, Array]], unit: float) -> Axes:
     """A lane for each kind of silence, under the outcomes and on their time."""
     axes = page.axes(LEFT, ABOVE + OVER + 0.06, TIMES, LANE * len(lanes))  # a tick's label may stand at the very edge
     for row, (name, times) in enumerate(lanes):
@@ -239,7 +239,7 @@ def lane_axes(page: Page, above: Axes, lanes: Sequence[tuple[str, Array]], unit:
     return axes
 
 
-def moment(portrait: Portrait) -> str:
+def format_start(portrait: StudyView) -> str:
     """When the first query was asked, in words."""
     start = min((trial.asked_at for trial in portrait.trials), default=0.0)
     if not 1e9 <= start < 1e11:  # a clock that is not the calendar's
@@ -251,13 +251,13 @@ def moment(portrait: Portrait) -> str:
 # Delays ---------------------------------------------------------------------------------------------------------------
 
 
-def delays(page: Page, portrait: Portrait, lanes: int) -> None:
+def draw_delays(page: StudyPage, portrait: StudyView, lanes: int) -> None:
     """The share heard within so long a wait, by Kaplan and Meier: what is still out says that it takes longer."""
     axes = page.axes(DELAYS, ABOVE, RIGHT - DELAYS, OVER + (0.06 + LANE * lanes if lanes else 0.0))
     survival, waiting, m = portrait.survival, portrait.waiting, portrait.study.settings.patience.m
     longest = max([0.0, *survival.times, *waiting])
     reach = 1.04 * max(longest, m if m <= 4 * longest else 0.0) or 1.0
-    unit, name = unit_of(reach) if portrait.by_clock else (1.0, "rounds")
+    unit, name = choose_unit(reach) if portrait.by_clock else (1.0, "rounds")
     ticks = "; ticks: unheard" if len(waiting) else ""
     write_headline(axes, "Delays seen so far", f"share heard (± 2 s.e.){ticks}")
     axes.set_ylim(0, 1.03)
@@ -265,11 +265,11 @@ def delays(page: Page, portrait: Portrait, lanes: int) -> None:
     axes.set_xlim(0, reach / unit)
     axes.grid(axis="y", color=FAINT, linewidth=0.8)
     axes.set_xlabel(f"{name} waited", labelpad=3)
-    few_ticks(axes, whole=not portrait.by_clock)
+    set_ticks(axes, whole=not portrait.by_clock)
     if not survival.n:
         axes.set_xticks([])
         axes.grid(False)
-        note(axes, "no delays seen yet")
+        write_note(axes, "no delays seen yet")
         return
     t = np.array([0.0, *survival.times, longest])
     share, error = 1.0 - survival.over(t), 2.0 * np.array([survival.error(float(at)) for at in t])
@@ -281,7 +281,7 @@ def delays(page: Page, portrait: Portrait, lanes: int) -> None:
         mark_patience(axes, portrait, m, longest, reach, unit)
 
 
-def mark_patience(axes: Axes, portrait: Portrait, m: float, longest: float, reach: float, unit: float) -> None:
+def mark_patience(axes: Axes, portrait: StudyView, m: float, longest: float, reach: float, unit: float) -> None:
     """Where patience ends, and how much is heard by then, as far as that can be known."""
     known = m <= longest or portrait.survival.at(longest) == 0
     within = f"{100 * portrait.survival.rho(m):.0f} % in time, by estimate" if known else "nothing has waited so long"
@@ -306,40 +306,40 @@ def mark_patience(axes: Axes, portrait: Portrait, m: float, longest: float, reac
 # Belief ---------------------------------------------------------------------------------------------------------------
 
 
-def beliefs(page: Page, portrait: Portrait, grid: Grid) -> None:
+def draw_beliefs(page: StudyPage, portrait: StudyView, grid: PanelGrid) -> None:
     """One panel for each coordinate, all on one scale."""
     page.text(LEFT, grid.top - 0.72, "Belief about f", fontsize=11.5, weight="bold")
     if portrait.recommended is None:
         axes = page.axes(*grid.place(0))
         axes.set_xticks([])
         axes.set_yticks([])
-        note(axes, "nothing heard yet, so nothing is believed yet")
+        write_note(axes, "nothing heard yet, so nothing is believed yet")
         return
-    page.text(LEFT, grid.top - 0.5, caption(portrait), fontsize=9.5, color=SOFT)
+    page.text(LEFT, grid.top - 0.5, write_caption(portrait), fontsize=9.5, color=SOFT)
     if portrait.left_out:
         left = f"{portrait.left_out} more coordinate{'s are' if portrait.left_out > 1 else ' is'} not shown"
         page.text(RIGHT, grid.top - 0.72, left, fontsize=9.5, color=SOFT, ha="right")
-    low, high = range_of(portrait.slices)
+    low, high = find_range(portrait.slices)
     for i, piece in enumerate(portrait.slices):
         axes = page.axes(*grid.place(i))
-        along(axes, piece, grid.wide)
+        draw_slice(axes, piece, grid.wide)
         axes.set_ylim(low, high)
         axes.tick_params(labelleft=i % ACROSS == 0)
-    footer(page, portrait, grid.bottom + 0.48)
+    draw_legend(page, portrait, grid.bottom + 0.48)
 
 
-def range_of(slices: Sequence[Slice]) -> tuple[float, float]:
+def find_range(slices: Sequence[BeliefSlice]) -> tuple[float, float]:
     """A scale on which every belief and every outcome can be seen."""
     edges = [v for s in slices for v in (*(s.mean - 2 * s.std), *(s.mean + 2 * s.std), *s.heard[:, 1])]
     room = 0.06 * (max(edges) - min(edges)) or 1.0
     return min(edges) - 2 * room, max(edges) + room  # more below: the pending stand there
 
 
-def caption(portrait: Portrait) -> str:
+def write_caption(portrait: StudyView) -> str:
     """What the panels cut through."""
 
     def listed(params: Any) -> str:
-        return ", ".join(f"{name} = {brief(value)}" for name, value in params.items())
+        return ", ".join(f"{name} = {format_value(value)}" for name, value in params.items())
 
     goal = "greatest" if portrait.study.settings.outcome.goal == "maximize" else "least"
     where = "" if portrait.context is None else f" in the context {listed(portrait.context)}"
@@ -352,7 +352,7 @@ def caption(portrait: Portrait) -> str:
     return textwrap.shorten(said, 140, placeholder=" …")
 
 
-def along(axes: Axes, piece: Slice, wide: float) -> None:
+def draw_slice(axes: Axes, piece: BeliefSlice, wide: float) -> None:
     """The belief along one coordinate."""
     low, high = piece.mean - 2 * piece.std, piece.mean + 2 * piece.std
     if piece.dots:
@@ -371,9 +371,9 @@ def along(axes: Axes, piece: Slice, wide: float) -> None:
     axes.plot(piece.pending, below, **{**PENDING, "markersize": 5}, transform=axes.get_xaxis_transform(), zorder=5)
     axes.grid(axis="y", color=FAINT, linewidth=0.8)
     place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
-    axes.annotate(clipped(piece.name, 28) + (" (context)" if piece.context else ""), (0, 1), (0, 5), **place)
+    axes.annotate(clip_text(piece.name, 28) + (" (context)" if piece.context else ""), (0, 1), (0, 5), **place)
     if piece.options is not None:
-        options(axes, piece, wide)
+        label_options(axes, piece, wide)
     elif piece.log:
         axes.set_xscale("log")
         room = (piece.x[-1] / piece.x[0]) ** 0.02
@@ -381,29 +381,31 @@ def along(axes: Axes, piece: Slice, wide: float) -> None:
     else:
         room = 0.5 if piece.beside else 0.02 * float(np.ptp(piece.x)) or 0.5
         axes.set_xlim(piece.x[0] - room, piece.x[-1] + room)
-        few_ticks(axes, whole=piece.beside)
+        set_ticks(axes, whole=piece.beside)
 
 
-def shortened(names: Sequence[str] | None) -> list[str]:
-    return [clipped(name, 16) for name in names or ()]
+def clip_options(names: Sequence[str] | None) -> list[str]:
+    return [clip_text(name, 16) for name in names or ()]
 
 
-def slants(piece: Slice, wide: float) -> bool:
+def needs_slant(piece: BeliefSlice, wide: float) -> bool:
     """Whether its options would touch each other side by side."""
-    names = shortened(piece.options)
+    names = clip_options(piece.options)
     return bool(names) and max(map(len, names)) * LETTER > wide / len(names)
 
 
-def options(axes: Axes, piece: Slice, wide: float) -> None:
+def label_options(axes: Axes, piece: BeliefSlice, wide: float) -> None:
     """The options under their places; slanted, and every so many of them, where they would touch."""
-    names = shortened(piece.options)
+    names = clip_options(piece.options)
     places = range(0, len(names), max(1, math.ceil(0.2 * len(names) / wide)))
     turned: dict[str, Any] = {"rotation": 38, "ha": "right", "va": "top", "rotation_mode": "anchor"}
-    axes.set_xticks(list(places), [names[k] for k in places], fontsize=9, **(turned if slants(piece, wide) else {}))
+    axes.set_xticks(
+        list(places), [names[k] for k in places], fontsize=9, **(turned if needs_slant(piece, wide) else {})
+    )
     axes.set_xlim(-0.6, len(names) - 0.4)
 
 
-def footer(page: Page, portrait: Portrait, top: float) -> None:
+def draw_legend(page: StudyPage, portrait: StudyView, top: float) -> None:
     """What the marks of the belief mean, and what silence makes of the pending."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -419,7 +421,7 @@ def footer(page: Page, portrait: Portrait, top: float) -> None:
     ]
     if any(len(piece.pending) for piece in portrait.slices):
         silence = str(portrait.study.settings.silence.spec()["silence"])
-        handles.append(Line2D([], [], **PENDING, label=f"pending{FILLS.get(silence, '')}"))
+        handles.append(Line2D([], [], **PENDING, label=f"pending{SILENCE_WORDS.get(silence, '')}"))
     where = (LEFT / WIDTH, 1 - top / page.tall)
     more: dict[str, Any] = {"columnspacing": 1.6, "borderaxespad": 0, "borderpad": 0, "ncols": len(handles)}
     page.figure.legend(handles=handles, loc="upper left", bbox_to_anchor=where, **KEY, **more)

@@ -29,7 +29,7 @@ FEWEST = 5  # seeds from which on differences are spoken of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class SyntheticProblem:
     """What every algorithm is given."""
 
     points: int = 1000
@@ -49,7 +49,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Entrant:
+class Method:
     """An algorithm with a meaning of silence."""
 
     algorithm: str
@@ -60,7 +60,7 @@ class Entrant:
         """Its name; the default goes by what silence means to it, too."""
         return self.algorithm if self.algorithm in PAPER else f"{self.algorithm} ({self.silence})"
 
-    def study(self, task: Task, seed: int) -> Study:
+    def study(self, task: SyntheticProblem, seed: int) -> Study:
         known = PAPER.get(self.algorithm, DEFAULT)
         return Study.create(
             space=Points(task.x),
@@ -73,19 +73,15 @@ class Entrant:
         )
 
 
-ENTRANTS = (
-    *(
-        Entrant(name, str(known.silence.spec()["silence"]))
-        for name, known in PAPER.items()
-        if known.silence is not None
-    ),
-    Entrant("default", "floor"),
-    Entrant("default", "unknown"),
+METHODS = (
+    *(Method(name, str(known.silence.spec()["silence"])) for name, known in PAPER.items() if known.silence is not None),
+    Method("default", "floor"),
+    Method("default", "unknown"),
 )
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class BeliefSnapshot:
     """A study's belief about f in mid-run, right after query `number` was asked."""
 
     number: int
@@ -96,26 +92,26 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Race:
+class MethodRun:
     """One entrant on the f of one seed; `pause`: the query after which to look at its belief."""
 
-    task: Task
-    entrant: Entrant
+    task: SyntheticProblem
+    entrant: Method
     seed: int
     pause: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class RunResult:
     """What came of a race."""
 
     simple: Array  # one per round
     cumulative: Array
     cpu: float  # seconds per ask, fits and tells included
-    moment: Moment | None
+    moment: BeliefSnapshot | None
 
 
-def run(race: Race) -> Course:
+def run_method(race: MethodRun) -> RunResult:
     """One study from the first query to the last."""
     task = race.task
     values: dict[float, float] = dict(zip(task.x.tolist(), task.f(race.seed).tolist(), strict=True))
@@ -132,13 +128,13 @@ def run(race: Race) -> Course:
     for trial in rounds:
         spent += time.process_time() - since
         if trial.number == race.pause:
-            moment = look(study, task, trial.number)
+            moment = take_snapshot(study, task, trial.number)
         since = time.process_time()
     gaps = regret(study, f)
-    return Course(gaps.simple, gaps.cumulative, spent / task.rounds, moment)
+    return RunResult(gaps.simple, gaps.cumulative, spent / task.rounds, moment)
 
 
-def look(study: Study, task: Task, number: int) -> Moment:
+def take_snapshot(study: Study, task: SyntheticProblem, number: int) -> BeliefSnapshot:
     """The belief of a study now. A pending outcome counts as the floor or, when unknown, as the belief's mean there."""
     mean, std = study.posterior([{"x": x} for x in task.x.tolist()])
     trials = study.trials()
@@ -146,7 +142,9 @@ def look(study: Study, task: Task, number: int) -> Moment:
     waiting = np.array([trial.params["x"] for trial in trials if trial.status == "pending"])
     fill = study.settings.silence.spec()["silence"]
     value = np.zeros(len(waiting)) if fill == "floor" else np.interp(waiting, task.x, mean)
-    return Moment(number, mean, std, np.array(heard, dtype=float).reshape(-1, 2), np.column_stack([waiting, value]))
+    return BeliefSnapshot(
+        number, mean, std, np.array(heard, dtype=float).reshape(-1, 2), np.column_stack([waiting, value])
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,24 +163,24 @@ class Summary:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class MethodResult:
     """Everything about one entrant."""
 
-    entrant: Entrant
+    entrant: Method
     runs: Array  # simple regret (seeds, rounds)
     simple: Summary
     cumulative: Summary
     cpu: float  # seconds per ask: the median over seeds, which the first ask of a fresh interpreter does not move
-    moment: Moment | None
+    moment: BeliefSnapshot | None
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
+class DemoResult:
     """Every entrant on every seed."""
 
-    task: Task
+    task: SyntheticProblem
     seeds: tuple[int, ...]
-    standings: tuple[Standing, ...]
+    standings: tuple[MethodResult, ...]
 
     @property
     def milestones(self) -> list[int]:
@@ -194,7 +192,7 @@ class Contest:
         """What the numbers say, and no more: paired differences, because every entrant had the same seeds."""
         best = min(self.standings, key=lambda s: float(s.simple.mean[-1]))
         cheap = min(self.standings, key=lambda s: float(s.cumulative.mean[-1]))
-        over = f"After {format_count(self.task.rounds, 'round')} ({means_of(len(self.seeds))})"
+        over = f"After {format_count(self.task.rounds, 'round')} ({describe_seeds(len(self.seeds))})"
         first = f"{over} {best.entrant.label} has the least simple regret, {best.simple.mean[-1]:.4f}"
         others = [s for s in self.standings if s is not best]
         if len(self.seeds) < FEWEST:
@@ -206,7 +204,7 @@ class Contest:
             second = f". {worse}; not told apart from it: {join_words(rest)}."
         return f"{first}{second} Least cumulative regret: {cheap.entrant.label}, {cheap.cumulative.mean[-1]:.1f}."
 
-    def _behind(self, one: Standing, best: Standing) -> bool:
+    def _behind(self, one: MethodResult, best: MethodResult) -> bool:
         difference = Summary.of(one.runs[:, -1:] - best.runs[:, -1:])
         return bool(difference.mean[0] > 2.0 * difference.error[0])
 
@@ -236,31 +234,31 @@ class Contest:
         }
 
 
-def means_of(seeds: int) -> str:
+def describe_seeds(seeds: int) -> str:
     return "one seed" if seeds == 1 else f"mean of {seeds} seeds"
 
 
-def hold(
-    task: Task,
+def run_demo(
+    task: SyntheticProblem,
     seeds: Sequence[int],
     workers: int,
     done: Callable[[], None] = lambda: None,
-    entrants: Sequence[Entrant] = ENTRANTS,
-) -> Contest:
+    entrants: Sequence[Method] = METHODS,
+) -> DemoResult:
     """Run everyone on every seed; `done` is called after each race. The default's beliefs on the first are kept."""
 
-    def race(seed: int, entrant: Entrant) -> Race:
+    def race(seed: int, entrant: Method) -> MethodRun:
         shown = seed == seeds[0] and entrant.algorithm == "default"
-        return Race(task, entrant, seed, pause_of(task) if shown else None)
+        return MethodRun(task, entrant, seed, pause_of(task) if shown else None)
 
     races = [race(seed, entrant) for seed in seeds for entrant in entrants]
-    courses = in_parallel(run, races, workers, lambda course: done())
+    courses = in_parallel(run_method, races, workers, lambda course: done())
     standings = []
     for i, entrant in enumerate(entrants):
         own = courses[i :: len(entrants)]
         simple = np.array([course.simple for course in own])
         standings.append(
-            Standing(
+            MethodResult(
                 entrant,
                 simple,
                 Summary.of(simple),
@@ -269,9 +267,9 @@ def hold(
                 own[0].moment,
             )
         )
-    return Contest(task, tuple(seeds), tuple(standings))
+    return DemoResult(task, tuple(seeds), tuple(standings))
 
 
-def pause_of(task: Task) -> int:
+def pause_of(task: SyntheticProblem) -> int:
     """The query after which a picture shows the belief."""
     return max(1, (2 * task.rounds) // 5)

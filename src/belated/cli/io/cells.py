@@ -23,7 +23,7 @@ WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 DIGITS = 400  # more of them and a number overflows anyway
 
 
-def decimal(text: str, what: str = "value") -> float:
+def parse_decimal(text: str, what: str = "value") -> float:
     """The number that a text writes; its sign, digits, point and exponent, and nothing else."""
     text = text.strip()
     if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
@@ -36,18 +36,18 @@ def decimal(text: str, what: str = "value") -> float:
     return x
 
 
-def integer(text: str, what: str = "value") -> int:
+def parse_integer(text: str, what: str = "value") -> int:
     text = text.strip()
     if WHOLE.fullmatch(text) is None or len(text) > DIGITS:
         raise InvalidInput(f"{what} must be an integer (got {shown(text)})")
     return int(text)
 
 
-def moment(text: str, what: str = "at") -> float | datetime:
+def parse_time(text: str, what: str = "at") -> float | datetime:
     """2026-03-01T14:30 (local time, unless it says a zone), or seconds since 1970."""
     text = text.strip()
     if NUMBER.fullmatch(text):
-        return decimal(text, what)
+        return parse_decimal(text, what)
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -55,13 +55,13 @@ def moment(text: str, what: str = "at") -> float | datetime:
         raise InvalidInput(f"{what} must be {rule} (got {shown(text)})") from None
 
 
-def scalar(text: str) -> Scalar:
+def parse_option(text: str) -> Scalar:
     """An option as it is typed: a number, true, false, null, a string in quotes, or else the text itself."""
     text = text.strip()
     if WHOLE.fullmatch(text):
-        return integer(text, "an option")
+        return parse_integer(text, "an option")
     if NUMBER.fullmatch(text):
-        return decimal(text, "an option")
+        return parse_decimal(text, "an option")
     if text in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[text]
     if len(text) >= 2 and text.startswith('"') and text.endswith('"'):
@@ -72,7 +72,7 @@ def scalar(text: str) -> Scalar:
     return text
 
 
-def texts(options: Iterable[Scalar]) -> dict[str, Scalar]:
+def write_options(options: Iterable[Scalar]) -> dict[str, Scalar]:
     """How each option is written, no two the same."""
     listing = list(options)
 
@@ -85,7 +85,7 @@ def texts(options: Iterable[Scalar]) -> dict[str, Scalar]:
     return {json.dumps(option) if quoted else written(option): option for option in listing}
 
 
-class Cells:
+class ParameterTexts:
     """The parameters of a space as text."""
 
     def __init__(self, space: Space) -> None:
@@ -94,22 +94,22 @@ class Cells:
         for i, name in enumerate(space.names):
             if isinstance(space.parameters, tuple):
                 kind = space.parameters[i]
-                self._kinds[name] = texts(kind.options) if isinstance(kind, Choice) else kind
+                self._kinds[name] = write_options(kind.options) if isinstance(kind, Choice) else kind
             else:
                 column = {key_of(row[i]): row[i] for row in space.parameters.rows}
-                self._kinds[name] = texts(column.values())
+                self._kinds[name] = write_options(column.values())
 
     def value(self, name: str, text: str) -> Scalar:
         """What a text says of a parameter; the space itself checks bounds."""
         kind = self._kinds[name]
         with about(f"{name}: "):
             if isinstance(kind, Real):
-                return decimal(text)
+                return parse_decimal(text)
             if isinstance(kind, Integer):
-                return integer(text)
+                return parse_integer(text)
             if text in kind:
                 return kind[text]
-            said = scalar(text)
+            said = parse_option(text)
             for option in kind.values():
                 if key_of(option) == key_of(said) or (is_number(said) and is_number(option) and said == option):
                     return option
@@ -123,7 +123,7 @@ class Cells:
         return next(text for text, option in kind.items() if key_of(option) == key_of(value))
 
 
-def pairs(words: Sequence[str], what: str) -> dict[str, str]:
+def parse_pairs(words: Sequence[str], what: str) -> dict[str, str]:
     """x=1 act=relu as a dictionary of texts."""
     found: dict[str, str] = {}
     for word in words:
@@ -136,9 +136,9 @@ def pairs(words: Sequence[str], what: str) -> dict[str, str]:
     return found
 
 
-def params_of(space: Space, words: Mapping[str, str], what: str = "") -> dict[str, Any]:
+def parse_params(space: Space, words: Mapping[str, str], what: str = "") -> dict[str, Any]:
     """Texts by name as values; names the parameter that does not exist."""
-    cells = Cells(space)
+    cells = ParameterTexts(space)
     with about(what):
         for name in words:
             if name not in cells.names:
@@ -148,9 +148,9 @@ def params_of(space: Space, words: Mapping[str, str], what: str = "") -> dict[st
         return {name: cells.value(name, text) for name, text in words.items()}
 
 
-def context_of(space: Space | None, words: Sequence[str]) -> dict[str, Any] | None:
+def parse_context(space: Space | None, words: Sequence[str]) -> dict[str, Any] | None:
     """--context k=v ...; None where none is given."""
     if not words:
         return None
-    said = pairs(words, "--context")
-    return dict(said) if space is None else params_of(space, said, "context ")
+    said = parse_pairs(words, "--context")
+    return dict(said) if space is None else parse_params(space, said, "context ")

@@ -24,14 +24,14 @@ FAULTS_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Record:
+class FileRow:
     """One row of a file."""
 
     line: int
     cells: Mapping[str, Any]  # of a CSV only text, and only what is not empty
 
 
-class Faults:
+class LineErrors:
     """What is wrong with the lines of a file, gathered: nothing of it is taken when there is any."""
 
     def __init__(self, path: Path) -> None:
@@ -59,7 +59,7 @@ class Faults:
         raise InvalidInput("\n".join([f"nothing was recorded: {what} wrong", *lines]))
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     """A file's text, which must be UTF-8."""
     try:
         return path.read_bytes().decode("utf-8-sig")
@@ -69,9 +69,9 @@ def text_of(path: Path) -> str:
         raise InvalidInput(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
-def toml_of(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(text_of(path))
+        return tomllib.loads(read_text(path))
     except RecursionError:
         raise InvalidInput(f"{path} is nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
@@ -82,12 +82,12 @@ def toml_of(path: Path) -> dict[str, Any]:
         raise InvalidInput(f"{path} holds a number that is too long") from None
 
 
-def csv_of(
-    path: Path, faults: Faults, *, required: Iterable[str] = (), known: Iterable[str] | None = None
-) -> list[Record]:
+def read_csv(
+    path: Path, faults: LineErrors, *, required: Iterable[str] = (), known: Iterable[str] | None = None
+) -> list[FileRow]:
     """The rows of a CSV under its first line, which names the columns: some are required, others may not be known."""
-    reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
-    records: list[Record] = []
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    records: list[FileRow] = []
     titles: list[str] | None = None
     last = 0
     while True:
@@ -102,18 +102,20 @@ def csv_of(
         if not any(cell.strip() for cell in row):
             continue
         if titles is None:
-            titles = _titles(path, line, row, required, known)
+            titles = _check_titles(path, line, row, required, known)
             continue
         with faults.at(line):
             if len(row) != len(titles):
                 raise InvalidInput(f"there must be {len(titles)} cells (got {len(row)})")
-            records.append(Record(line, {name: cell for name, cell in zip(titles, row, strict=True) if cell.strip()}))
+            records.append(FileRow(line, {name: cell for name, cell in zip(titles, row, strict=True) if cell.strip()}))
     if titles is None:
         raise InvalidInput(f"{path} must begin with a line that names its columns (it is empty)")
     return records
 
 
-def _titles(path: Path, line: int, row: list[str], required: Iterable[str], known: Iterable[str] | None) -> list[str]:
+def _check_titles(
+    path: Path, line: int, row: list[str], required: Iterable[str], known: Iterable[str] | None
+) -> list[str]:
     titles = [cell.strip() for cell in row]
     hint = "; cells are separated by commas" if len(titles) == 1 and (";" in row[0] or "\t" in row[0]) else ""
     for i, name in enumerate(titles):
@@ -133,24 +135,26 @@ def _titles(path: Path, line: int, row: list[str], required: Iterable[str], know
     return titles
 
 
-def json_lines_of(path: Path, faults: Faults) -> list[Record]:
+def read_json_lines(path: Path, faults: LineErrors) -> list[FileRow]:
     """The objects of a file with one to a line."""
     records = []
-    for line, text in enumerate(text_of(path).split("\n"), start=1):
+    for line, text in enumerate(read_text(path).split("\n"), start=1):
         if not text.strip():
             continue
         with faults.at(line):
-            given = json_of(text)
+            given = parse_json(text)
             if not isinstance(given, dict):
                 raise InvalidInput(f"a line must be a JSON object (got {shown(given)})")
-            records.append(Record(line, given))
+            records.append(FileRow(line, given))
     return records
 
 
-def json_of(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """What a JSON text says, if it says it once and in finite numbers."""
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_constant, parse_float=_finite)
+        return json.loads(
+            text, object_pairs_hook=_refuse_repeats, parse_constant=_refuse_constant, parse_float=_parse_finite
+        )
     except RecursionError:
         raise InvalidInput("this JSON is nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -161,7 +165,7 @@ def json_of(text: str) -> Any:
         raise InvalidInput("a number is too long") from None
 
 
-def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeats(members: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in members:
         if name in found:
@@ -170,18 +174,18 @@ def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _constant(text: str) -> NoReturn:
+def _refuse_constant(text: str) -> NoReturn:
     raise InvalidInput(f"numbers must be finite (got {text})")
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     x = float(text)
     if not math.isfinite(x):
         raise InvalidInput(f"numbers must be finite (got {text if len(text) < 40 else text[:37] + '...'})")
     return x
 
 
-def written(path: Path, pieces: Iterator[str]) -> None:
+def write_file(path: Path, pieces: Iterator[str]) -> None:
     """Write a file completely or not at all."""
     beside = path.with_name(f".{path.name}.part")
     try:

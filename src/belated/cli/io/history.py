@@ -18,21 +18,21 @@ from belated.record.events import NAMES, Adjusted, Amended, Asked, Event, Failed
 from belated.results import FAILURES
 from belated.validation import number, shown, whole
 
-Happened = Told | Refused | Failed | Amended
+TrialEvent = Told | Refused | Failed | Amended
 FIELDS = {
     "told": ("value", "noise", "at", "known_from"),
     "refused": ("value", "noise", "at", "known_from"),
     "failed": ("kind", "at", "known_from"),
     "amended": ("value", "noise", "reason", "at", "known_from"),
 }
-MADE: dict[str, type[Happened]] = {"told": Told, "refused": Refused, "failed": Failed, "amended": Amended}
+EVENTS: dict[str, type[TrialEvent]] = {"told": Told, "refused": Refused, "failed": Failed, "amended": Amended}
 
 
 @dataclass(frozen=True)
-class Step:
+class HistoryStep:
     """One thing that happened, whatever the trial's number."""
 
-    event: Happened
+    event: TrialEvent
     known_from: int
 
     def plain(self) -> dict[str, Any]:
@@ -44,20 +44,20 @@ class Step:
         return f"{NAMES[type(self.event)]} {what}"
 
 
-def happened(events: Iterable[Event]) -> dict[int, list[Step]]:
+def collect_steps(events: Iterable[Event]) -> dict[int, list[HistoryStep]]:
     """The steps of every trial to which anything happened, by number."""
-    steps: dict[int, list[Step]] = {}
+    steps: dict[int, list[HistoryStep]] = {}
     asked = 0
     for event in events:
         asked += isinstance(event, Asked)
-        if isinstance(event, Happened) and event.number is not None:
+        if isinstance(event, TrialEvent) and event.number is not None:
             keyless = replace(event, key=None) if isinstance(event, Told) else event
-            steps.setdefault(event.number, []).append(Step(replace(keyless, number=0), asked + 1))
+            steps.setdefault(event.number, []).append(HistoryStep(replace(keyless, number=0), asked + 1))
     return steps
 
 
 @dataclass(frozen=True)
-class Change:
+class PatienceChange:
     """A patience that the study chose for itself, in force after the choice of this trial."""
 
     trial: int
@@ -68,18 +68,18 @@ class Change:
         return {"trial": self.trial, "m": self.patience.m, "patience": str(self.patience), "reason": self.reason}
 
 
-def changes(events: Iterable[Event]) -> list[Change]:
+def list_patience_changes(events: Iterable[Event]) -> list[PatienceChange]:
     """Every patience that the study chose for itself, in order."""
-    made: list[Change] = []
+    made: list[PatienceChange] = []
     asked = 0
     for event in events:
         asked += isinstance(event, Asked)
         if isinstance(event, Adjusted):
-            made.append(Change(asked + 1, Patience(event.m, event.by_clock), event.reason))
+            made.append(PatienceChange(asked + 1, Patience(event.m, event.by_clock), event.reason))
     return made
 
 
-def step_of(given: object) -> Step:
+def parse_step(given: object) -> HistoryStep:
     """A step as `plain` wrote it, checked."""
     if not isinstance(given, Mapping) or given.get("event") not in FIELDS:
         rule = f"must be an object whose event is one of {', '.join(FIELDS)}"
@@ -98,13 +98,13 @@ def step_of(given: object) -> Step:
         words |= {"value": number(given.get("value")), "noise": None if noise is None else number(noise, "noise")}
     if name == "amended":
         words["reason"] = given.get("reason")  # the study itself says what a reason is
-    return Step(MADE[name](**words), whole(given.get("known_from"), "known_from"))
+    return HistoryStep(EVENTS[name](**words), whole(given.get("known_from"), "known_from"))
 
 
-End = tuple[float | None, float | None, str | None]  # outcome, noise, failure
+TrialEnd = tuple[float | None, float | None, str | None]  # outcome, noise, failure
 
 
-def end_of(steps: Iterable[Step]) -> End:
+def find_end(steps: Iterable[HistoryStep]) -> TrialEnd:
     """What a trial has come to: the first end counts, an outcome is taken after lost, an amendment puts it right."""
     outcome: float | None = None
     noise: float | None = None
@@ -117,10 +117,10 @@ def end_of(steps: Iterable[Step]) -> End:
     return outcome, noise, failure
 
 
-def missing(here: Sequence[Step], there: Sequence[Step]) -> Sequence[Step]:
+def find_missing(here: Sequence[HistoryStep], there: Sequence[HistoryStep]) -> Sequence[HistoryStep]:
     """What is to be done here so that all of `there` has happened; refuses what would contradict."""
     mine, theirs = [step.event for step in here], [step.event for step in there]
-    if mine[: len(theirs)] == theirs or end_of(here) == end_of(there) != (None, None, None):
+    if mine[: len(theirs)] == theirs or find_end(here) == find_end(there) != (None, None, None):
         return []
     if theirs[: len(mine)] == mine:
         return there[len(mine) :]
@@ -128,15 +128,15 @@ def missing(here: Sequence[Step], there: Sequence[Step]) -> Sequence[Step]:
     raise InvalidInput(f"it went another way here: {known} (got {said})")
 
 
-def untold(here: Sequence[Step], said: Sequence[Step]) -> Sequence[Step]:
+def find_untold(here: Sequence[HistoryStep], said: Sequence[HistoryStep]) -> Sequence[HistoryStep]:
     """What of a row without a history never happened here, whatever happened since and at whatever time."""
     before = [replace(step.event, at=0.0) for step in here]
     return [step for step in said if replace(step.event, at=0.0) not in before]
 
 
-def do_again(study: Study, trial: int, event: Happened) -> bool:
+def repeat_event(study: Study, trial: int, event: TrialEvent) -> bool:
     """Let it happen to a trial, at the time at which it did; whether that is news."""
-    with _at(study, event.at):
+    with _stop_clock(study, event.at):
         if isinstance(event, Failed):
             before = study.trial(trial).failure
             return study.fail(trial, event.kind).failure != before
@@ -149,11 +149,11 @@ def do_again(study: Study, trial: int, event: Happened) -> bool:
                 study.tell(trial, event.value, noise=event.noise, at=event.at)
             except (AlreadyTold, AlreadyEnded):
                 return True
-        raise InvalidInput(f"{Step(event, 0)} cannot have happened: there is nothing that it contradicts")
+        raise InvalidInput(f"{HistoryStep(event, 0)} cannot have happened: there is nothing that it contradicts")
 
 
 @contextmanager
-def _at(study: Study, when: float) -> Iterator[None]:
+def _stop_clock(study: Study, when: float) -> Iterator[None]:
     """The study's clock stands still."""
     clock, study.clock = study.clock, lambda: when
     try:

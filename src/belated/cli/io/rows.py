@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from belated import Study, Trial
-from belated.cli.io.cells import Cells, decimal, integer, moment
-from belated.cli.io.files import Faults, Record, csv_of, json_lines_of
-from belated.cli.io.history import End, Step, end_of, step_of
+from belated.cli.io.cells import ParameterTexts, parse_decimal, parse_integer, parse_time
+from belated.cli.io.files import FileRow, LineErrors, read_csv, read_json_lines
+from belated.cli.io.history import HistoryStep, TrialEnd, find_end, parse_step
 from belated.errors import InvalidInput
 from belated.record.events import Failed, Told
 from belated.results import FAILURES, Failure
@@ -32,7 +32,7 @@ ALIASES = {"value": "outcome", "at": "asked_at"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class TrialRow:
     """A trial of a file."""
 
     line: int
@@ -45,10 +45,10 @@ class Row:
     told_at: float | None = None
     known_from: int | None = None
     failure: Failure | None = None
-    history: tuple[Step, ...] = ()  # everything that happened to it; empty: no more than its outcome says
+    history: tuple[HistoryStep, ...] = ()  # everything that happened to it; empty: no more than its outcome says
     key: str = field(default="")  # what makes importing again change nothing
 
-    def steps(self, asked_at: float, now: float) -> Sequence[Step]:
+    def steps(self, asked_at: float, now: float) -> Sequence[HistoryStep]:
         """All that happened to it: its history, or what its outcome or failure comes to; times that it leaves out are
         when it was asked, and now."""
         if self.history or (self.outcome is None and self.failure is None):
@@ -59,14 +59,14 @@ class Row:
         else:
             at = asked_at if self.told_at is None else self.told_at
             event = Told(number=0, value=self.outcome or 0.0, noise=self.noise, at=at)
-        return [Step(event, self.known_from or 0)]
+        return [HistoryStep(event, self.known_from or 0)]
 
-    def rounds(self, step: Step) -> int:
+    def rounds(self, step: HistoryStep) -> int:
         """How many rounds after it was asked a step could be known; 1 is at once."""
         return 1 if self.number is None else max(1, step.known_from - self.number)
 
 
-def title(name: str) -> str:
+def name_column(name: str) -> str:
     """The CSV column of a parameter; its own name, unless that is taken."""
     reserved = name in {*FIELDS, *ALIASES, "key"} or name.startswith(("params.", "context.")) or name != name.strip()
     return f"params.{name}" if reserved else name
@@ -75,7 +75,7 @@ def title(name: str) -> str:
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
-def plain_row(trial: Trial, steps: Sequence[Step] = ()) -> dict[str, Any]:
+def build_row(trial: Trial, steps: Sequence[HistoryStep] = ()) -> dict[str, Any]:
     row: dict[str, Any] = {"number": trial.number, "params": dict(trial.params)}
     if trial.context is not None:
         row["context"] = dict(trial.context)
@@ -89,25 +89,25 @@ def plain_row(trial: Trial, steps: Sequence[Step] = ()) -> dict[str, Any]:
     return row
 
 
-def as_json_lines(trials: Iterable[Trial], steps: Mapping[int, Sequence[Step]]) -> Iterator[str]:
-    rows = (plain_row(trial, steps.get(trial.number, ())) for trial in trials)
+def format_json_lines(trials: Iterable[Trial], steps: Mapping[int, Sequence[HistoryStep]]) -> Iterator[str]:
+    rows = (build_row(trial, steps.get(trial.number, ())) for trial in trials)
     return (json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
 
-def as_csv(study: Study, trials: Iterable[Trial]) -> Iterator[str]:
+def format_csv(study: Study, trials: Iterable[Trial]) -> Iterator[str]:
     space, context = study.settings.space, study.settings.context
-    query, around = Cells(space), None if context is None else Cells(context)
+    query, around = ParameterTexts(space), None if context is None else ParameterTexts(context)
     z = () if context is None else context.names
-    yield _line(["number", *map(title, space.names), *(f"context.{name}" for name in z), *FIELDS[1:]])
+    yield _format_line(["number", *map(name_column, space.names), *(f"context.{name}" for name in z), *FIELDS[1:]])
     for trial in trials:
         cells = [str(trial.number), *(query.text(name, trial.params[name]) for name in space.names)]
         if around is not None and trial.context is not None:
             cells += [around.text(name, trial.context[name]) for name in z]
         ends = [getattr(trial, name) for name in FIELDS[1:]]
-        yield _line([*cells, *("" if v is None else v if isinstance(v, str) else repr(v) for v in ends)])
+        yield _format_line([*cells, *("" if v is None else v if isinstance(v, str) else repr(v) for v in ends)])
 
 
-def _line(cells: list[str]) -> str:
+def _format_line(cells: list[str]) -> str:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()
@@ -116,39 +116,41 @@ def _line(cells: list[str]) -> str:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def records_of(study: Study, path: Path, faults: Faults) -> list[Record]:
+def read_file_rows(study: Study, path: Path, faults: LineErrors) -> list[FileRow]:
     """The records of a CSV, or of JSON lines, by the file's ending."""
     ending = path.suffix.lower()
     if ending in (".jsonl", ".ndjson"):
-        return json_lines_of(path, faults)
+        return read_json_lines(path, faults)
     if ending != ".csv":
         raise InvalidInput(f"FILE must end in .csv or .jsonl (got {path})")
-    return csv_of(path, faults, known=[*columns_of(study), *ALIASES, "key"])
+    return read_csv(path, faults, known=[*list_columns(study), *ALIASES, "key"])
 
 
-def columns_of(study: Study) -> list[str]:
+def list_columns(study: Study) -> list[str]:
     """The columns of an export, and others that mean a parameter; those that a person would type first."""
     space, context = study.settings.space, study.settings.context
-    around = {} if context is None else _columns(context.names, "context.")
-    typed = [*map(title, space.names), *FIELDS[1:], *around]
-    return list(dict.fromkeys([*typed, *FIELDS, *_columns(space.names, "params.")]))
+    around = {} if context is None else _map_columns(context.names, "context.")
+    typed = [*map(name_column, space.names), *FIELDS[1:], *around]
+    return list(dict.fromkeys([*typed, *FIELDS, *_map_columns(space.names, "params.")]))
 
 
-def _columns(names: Iterable[str], prefix: str) -> dict[str, str]:
+def _map_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
     """The columns that may hold a parameter, and which."""
-    return {column: name for name in names for column in (f"{prefix}{name}", *([name] if title(name) == name else []))}
+    return {
+        column: name for name in names for column in (f"{prefix}{name}", *([name] if name_column(name) == name else []))
+    }
 
 
-def row_of(study: Study, record: Record, nested: bool) -> Row:
+def parse_row(study: Study, record: FileRow, nested: bool) -> TrialRow:
     """A record as a row, its values those of the study's space; nested when it comes from JSON."""
     space, context = study.settings.space, study.settings.context
     if nested:
-        params, around, ends = _nested(record.cells)
+        params, around, ends = _split_nested(record.cells)
     else:
-        query, outer = _columns(space.names, "params."), {}
+        query, outer = _map_columns(space.names, "params."), {}
         if context is not None:
-            outer = {c: n for c, n in _columns(context.names, "context.").items() if c not in query}
-        cells, z = Cells(space), None if context is None else Cells(context)
+            outer = {c: n for c, n in _map_columns(context.names, "context.").items() if c not in query}
+        cells, z = ParameterTexts(space), None if context is None else ParameterTexts(context)
         params = {query[c]: cells.value(query[c], text) for c, text in record.cells.items() if c in query}
         around = {outer[c]: z.value(outer[c], text) for c, text in record.cells.items() if z and c in outer} or None
         ends = {c: text for c, text in record.cells.items() if c not in query and c not in outer}
@@ -169,43 +171,43 @@ def row_of(study: Study, record: Record, nested: bool) -> Row:
     key = ends.get("key", "")
     if not isinstance(key, str):
         raise InvalidInput(f"key must be a string (got {shown(key)})")
-    history = _history(ends)
-    return Row(
+    history = _parse_history(ends)
+    return TrialRow(
         line=record.line,
         params=space.as_given(params),
         context=around,
-        number=_whole(ends, "number"),
-        asked_at=_time(ends, "asked_at"),
-        outcome=_number(ends, "outcome"),
-        noise=_number(ends, "noise"),
-        told_at=_time(ends, "told_at"),
-        known_from=_whole(ends, "known_from"),
+        number=_parse_integer(ends, "number"),
+        asked_at=_parse_time(ends, "asked_at"),
+        outcome=_parse_number(ends, "outcome"),
+        noise=_parse_number(ends, "noise"),
+        told_at=_parse_time(ends, "told_at"),
+        known_from=_parse_integer(ends, "known_from"),
         failure=failure,
         history=history,
         key=key,
     )
 
 
-def _history(ends: Mapping[str, Any]) -> tuple[Step, ...]:
+def _parse_history(ends: Mapping[str, Any]) -> tuple[HistoryStep, ...]:
     """The steps of a row, if it has any; what they come to is what the row says."""
     given = ends.get("history", [])
     if not isinstance(given, list):
         raise InvalidInput(f"history must be a list of steps (got {shown(given)})")
-    steps = tuple(map(step_of, given))
-    said = _number(ends, "outcome"), _number(ends, "noise"), ends.get("failure")
-    if steps and end_of(steps) != said:
-        there, here = (worded(end) for end in (end_of(steps), said))
+    steps = tuple(map(parse_step, given))
+    said = _parse_number(ends, "outcome"), _parse_number(ends, "noise"), ends.get("failure")
+    if steps and find_end(steps) != said:
+        there, here = (format_end(end) for end in (find_end(steps), said))
         raise InvalidInput(f"its history comes to {there}, the row says {here}; change both, or leave history out")
     return steps
 
 
-def worded(end: End) -> str:
+def format_end(end: TrialEnd) -> str:
     outcome, noise, failure = end
     told = "nothing" if outcome is None else f"{outcome!r}" if noise is None else f"{outcome!r} (noise {noise!r})"
     return failure or told
 
 
-def _nested(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]]:
+def _split_nested(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]]:
     known = {*FIELDS, *ALIASES, "key", "params", "context", "history"}
     for name in cells:
         if name not in known:
@@ -219,21 +221,21 @@ def _nested(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | 
     return params, context, rest
 
 
-def _number(ends: Mapping[str, Any], name: str) -> float | None:
+def _parse_number(ends: Mapping[str, Any], name: str) -> float | None:
     given = ends.get(name)
-    return None if given is None else decimal(given, name) if isinstance(given, str) else number(given, name)
+    return None if given is None else parse_decimal(given, name) if isinstance(given, str) else number(given, name)
 
 
-def _whole(ends: Mapping[str, Any], name: str) -> int | None:
+def _parse_integer(ends: Mapping[str, Any], name: str) -> int | None:
     given = ends.get(name)
-    return None if given is None else integer(given, name) if isinstance(given, str) else whole(given, name)
+    return None if given is None else parse_integer(given, name) if isinstance(given, str) else whole(given, name)
 
 
-def _time(ends: Mapping[str, Any], name: str) -> float | None:
+def _parse_time(ends: Mapping[str, Any], name: str) -> float | None:
     given = ends.get(name)
     if not isinstance(given, str):
         return None if given is None else number(given, name)
-    when = moment(given, name)
+    when = parse_time(given, name)
     if not isinstance(when, datetime):
         return when
     try:
@@ -244,15 +246,15 @@ def _time(ends: Mapping[str, Any], name: str) -> float | None:
 
 # Identity -------------------------------------------------------------------------------------------------------------
 
-Place = tuple[object, object, float | None]
+TrialIdentity = tuple[object, object, float | None]
 
 
-def place_of(thing: Row | Trial) -> Place:
+def identify(thing: TrialRow | Trial) -> TrialIdentity:
     """What makes two trials the same one: params, context, and when it was asked."""
     return frozen(thing.params), frozen(thing.context), thing.asked_at
 
 
-def key_of_row(row: Row, before: Counter[str]) -> str:
+def make_key(row: TrialRow, before: Counter[str]) -> str:
     """The same for the same row of the same file, or of any file: content, and how often it came before."""
     if row.key:
         return f"import {row.key}"

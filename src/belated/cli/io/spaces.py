@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeVar
 import click
 
 from belated import Choice, Integer, Points, Real
-from belated.cli.io.cells import decimal, integer, scalar
-from belated.cli.io.files import Faults, csv_of, toml_of
+from belated.cli.io.cells import parse_decimal, parse_integer, parse_option
+from belated.cli.io.files import LineErrors, read_csv, read_toml
 from belated.errors import InvalidInput
 from belated.space.parameters import Parameter
 from belated.validation import about, listed, shown
@@ -23,12 +23,12 @@ Declared = dict[str, Parameter] | Points
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 TYPED = "belated.typed"  # in click's context: the names of the options, in the order in which they were typed
-MADE: dict[str, Callable[..., Parameter]] = {
-    "real": lambda low, high: Real(decimal(low, "low"), decimal(high, "high")),
-    "real_log": lambda low, high: Real(decimal(low, "low"), decimal(high, "high"), log=True),
-    "integer": lambda low, high: Integer(integer(low, "low"), integer(high, "high")),
-    "integer_log": lambda low, high: Integer(integer(low, "low"), integer(high, "high"), log=True),
-    "choice": lambda options: Choice(*map(scalar, options.split(","))),
+PARSERS: dict[str, Callable[..., Parameter]] = {
+    "real": lambda low, high: Real(parse_decimal(low, "low"), parse_decimal(high, "high")),
+    "real_log": lambda low, high: Real(parse_decimal(low, "low"), parse_decimal(high, "high"), log=True),
+    "integer": lambda low, high: Integer(parse_integer(low, "low"), parse_integer(high, "high")),
+    "integer_log": lambda low, high: Integer(parse_integer(low, "low"), parse_integer(high, "high"), log=True),
+    "choice": lambda options: Choice(*map(parse_option, options.split(","))),
 }
 HELP = {
     "real": "A number from LOW to HIGH.",
@@ -60,7 +60,7 @@ def parameter_options(function: Function) -> Function:
     return function
 
 
-class Ordered(click.Command):
+class OrderedCommand(click.Command):
     """A command that knows in which order its options were typed, those of different kinds among each other too."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -79,10 +79,10 @@ class Ordered(click.Command):
         return super().parse_args(ctx, args)
 
 
-def from_options(said: Mapping[str, Any], prefix: str = "") -> dict[str, Parameter]:
+def read_options(said: Mapping[str, Any], prefix: str = "") -> dict[str, Parameter]:
     """The parameters that options declare, in the order in which they were typed."""
     found: dict[str, Parameter] = {}
-    kinds = {f"{prefix}{kind}": made for kind, made in MADE.items()}
+    kinds = {f"{prefix}{kind}": made for kind, made in PARSERS.items()}
     left = {kind: iter(said[kind]) for kind in kinds}
     for kind in click.get_current_context().meta[TYPED]:
         if kind not in kinds:
@@ -95,9 +95,9 @@ def from_options(said: Mapping[str, Any], prefix: str = "") -> dict[str, Paramet
     return found
 
 
-def from_toml(path: Path) -> dict[str, Any]:
+def read_settings(path: Path) -> dict[str, Any]:
     """What a TOML file declares: space, context (each a space or missing), and settings by their names."""
-    given = toml_of(path)
+    given = read_toml(path)
     known = ("space", "points", "context", *SETTINGS)
     for name in given:
         if name not in known:
@@ -107,25 +107,25 @@ def from_toml(path: Path) -> dict[str, Any]:
         if "space" in given and "points" in given:
             raise InvalidInput("give space or points, not both")
         if "space" in given:
-            found["space"] = _parameters(given["space"], "space")
+            found["space"] = _parse_parameters(given["space"], "space")
         if "points" in given:
             found["space"] = Points(given["points"])
         if "context" in given:
-            found["context"] = _parameters(given["context"], "context")
+            found["context"] = _parse_parameters(given["context"], "context")
     return found
 
 
-def _parameters(given: object, what: Literal["space", "context"]) -> dict[str, Parameter]:
+def _parse_parameters(given: object, what: Literal["space", "context"]) -> dict[str, Parameter]:
     if not isinstance(given, dict):
         raise InvalidInput(f"{what} must be a table of parameters (got {shown(given)})")
     found = {}
     for name, said in given.items():
         with about(f"{name}: "):
-            found[name] = _parameter(said)
+            found[name] = _parse_parameter(said)
     return found
 
 
-def _parameter(said: Any) -> Parameter:
+def _parse_parameter(said: Any) -> Parameter:
     match said:
         case {"real": [low, high], **rest} if set(rest) <= {"log"}:
             return Real(low, high, said.get("log", False))
@@ -137,10 +137,10 @@ def _parameter(said: Any) -> Parameter:
     raise InvalidInput(f"must be {kinds} (got {shown(said)})")
 
 
-def from_csv(path: Path) -> Points:
+def read_points(path: Path) -> Points:
     """A finite set of queries, a row for each."""
-    faults = Faults(path)
-    records = csv_of(path, faults)
+    faults = LineErrors(path)
+    records = read_csv(path, faults)
     names = max((list(record.cells) for record in records), key=len, default=[])
     for record in records:
         with faults.at(record.line):
@@ -148,10 +148,10 @@ def from_csv(path: Path) -> Points:
                 raise InvalidInput(f"there must be a value for each of {listed(names)} (got {listed(record.cells)})")
     faults.refuse()
     with about(f"{path}: "):
-        return Points([{name: scalar(text) for name, text in record.cells.items()} for record in records])
+        return Points([{name: parse_option(text) for name, text in record.cells.items()} for record in records])
 
 
-def either(what: str, parts: Iterable[tuple[str, Any]]) -> Any:
+def choose_one(what: str, parts: Iterable[tuple[str, Any]]) -> Any:
     """The one part that is given; parameters from a file and from options are not mixed."""
     given = [(where, part) for where, part in parts if part]
     if len(given) > 1:
