@@ -27,7 +27,7 @@ from belated.learner.arrays import Array
 from belated.learner.confidence import Theory, beta_sdf_ucb, gamma_bound, greedy_gain, proposition1
 from belated.learner.delays.distributions import Fixed
 from belated.learner.gp.kernels import SE
-from belated.plotting.style import COLOUR, bundle, render_png, use_style
+from belated.plotting.style import COLOUR, render_png, use_style
 from belated.simulation.regret import regret
 from belated.simulation.samples import sample_function
 from belated.simulation.simulate import World, simulate
@@ -36,7 +36,7 @@ from belated.study import Study
 from reproduction import synthetic
 from reproduction.blocks import Block, Heading, Paragraph, Picture, Strong, Table, Text
 from reproduction.findings import Found, Key, Row
-from reproduction.pictures import Look
+from reproduction.pictures import Look, bundle
 from reproduction.plates import framed, plate
 from reproduction.rkhs import WORLD
 from reproduction.tables import decimals, probability, shown

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import click
 
-from belated.cli._format import lasted
 from belated.errors import BelatedError, InvalidInput
 from belated.execution.parallel import cores
-from belated.wording import format_count, format_table
+from belated.wording import format_count, format_duration, format_table
 from reproduction.panels import BEYOND, PANELS, READINGS, Panel, chosen
 
 FOLDER = Path("belated-paper")
@@ -192,7 +191,8 @@ def _run_panels(
         spent = learner + objective
         share = 100 * learner / max(spent, 1e-9)
         click.echo(
-            f"{format_count(len(left), 'run')} of {format_count(len(panels), 'panel')}: {lasted(spent)} of CPU time, "
+            f"{format_count(len(left), 'run')} of {format_count(len(panels), 'panel')}: "
+            f"{format_duration(spent)} of CPU time, "
             f"{share:.0f} % in the learner and {100 - share:.0f} % in the objectives."
         )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from belated.comparison.statistics import summarize_curves
 from belated.learner.algorithms import named
 from belated.learner.arrays import Array
 from belated.plotting.style import (
@@ -20,8 +21,6 @@ from belated.plotting.style import (
     FAINT,
     SOFT,
     THREAD,
-    Bundle,
-    bundle,
     make_page,
     push_apart,
     render_png,
@@ -90,6 +89,22 @@ def _shade(i: int, n: int) -> Look:
     at = i / max(n - 1, 1) * (len(SHADES) - 1)
     rgb = [round(float(np.interp(at, range(len(SHADES)), ends[:, c]))) for c in range(3)]
     return Look("#" + "".join(f"{value:02X}" for value in rgb), MARKS[i % len(MARKS)], False, False)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Mean and standard error of a curve, by iteration; the error is 0 for a single run."""
+
+    iterations: Array
+    mean: Array
+    error: Array
+    runs: int
+
+
+def bundle(iterations: Array, values: Array) -> Bundle:
+    """Of runs × iterations."""
+    summary = summarize_curves(values)
+    return Bundle(iterations, summary.mean, np.nan_to_num(summary.error), len(values))
 
 
 def _bundles(panel: Panel, lines: Mapping[str, Series]) -> dict[str, Bundle]:

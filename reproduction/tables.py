@@ -31,7 +31,7 @@ def means(judged: Judged) -> Table:
     rows = [(reading, key, line) for reading, lines in judged.lines.items() for key, line in lines.items()]
     T = judged.last
     simple = panel.measure == "simple"
-    columns: list[tuple[str, list[Summary | None]]] = []
+    columns: list[tuple[str, list[Summary[float] | None]]] = []
     at = sorted({int(line.iterations[i]) for _, _, line in rows for i in shown_iterations(panel, line)})
     for iteration in at:
         columns.append((f"at {iteration}", [_at(panel, line, iteration) for _, _, line in rows]))
@@ -58,16 +58,16 @@ def means(judged: Judged) -> Table:
     )
 
 
-def _at(panel: Panel, line: Series, iteration: int) -> Summary | None:
+def _at(panel: Panel, line: Series, iteration: int) -> Summary[float] | None:
     found = np.flatnonzero(line.iterations == iteration)
     return _known(measured(panel, line)[:, found[0]]) if len(found) else None
 
 
-def _known(values: Array) -> Summary | None:
+def _known(values: Array) -> Summary[float] | None:
     return None if np.any(np.isnan(values)) else summarize(values)
 
 
-def _column(cells: Sequence[Summary | None]) -> list[str]:
+def _column(cells: Sequence[Summary[float] | None]) -> list[str]:
     """Mean ± standard error, all with as many decimals as the largest mean has in four digits."""
     places = decimals(cell.mean for cell in cells if cell is not None)
     return [NONE if cell is None else shown(cell, places) for cell in cells]
@@ -79,7 +79,7 @@ def decimals(values: Iterable[float]) -> int:
     return min(6, max(0, 3 - math.floor(math.log10(largest)))) if largest > 0 else 4
 
 
-def shown(value: Summary, places: int) -> str:
+def shown(value: Summary[float], places: int) -> str:
     """0.2429 ± 0.0071."""
     mean = f"{value.mean:.{places}f}".replace("-", "−")
     return mean if math.isnan(value.error) else f"{mean} ± {value.error:.{places}f}"
@@ -137,7 +137,7 @@ def probability(p: float) -> str:
     return "<0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
-def ranks(judged: Judged, reading: str) -> dict[str, Summary]:
+def ranks(judged: Judged, reading: str) -> dict[str, Summary[float]]:
     """Every curve's mean rank within the seeds that all have, by the quantity that is compared; 1 for the least."""
     panel, lines = judged.panel, judged.lines[reading]
     common = sorted(set.intersection(*(set(line.seeds) for line in lines.values())))
@@ -166,5 +166,5 @@ def all_ranks(judged: Sequence[Judged]) -> Table:
     )
 
 
-def _labelled_ranks(judged: Judged) -> dict[str, Summary]:
+def _labelled_ranks(judged: Judged) -> dict[str, Summary[float]]:
     return {judged.panel.curve(key).label: rank for key, rank in ranks(judged, judged.ran[0]).items()}

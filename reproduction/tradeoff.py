@@ -16,11 +16,11 @@ import numpy as np
 from belated.comparison.statistics import compare_pairs, holm, summarize
 from belated.learner.confidence import Theory
 from belated.learner.delays.distributions import Distribution, Geometric, Poisson
-from belated.plotting.style import COLOUR, bundle, render_png, use_style
+from belated.plotting.style import COLOUR, render_png, use_style
 from reproduction.blocks import Block, Heading, Paragraph, Picture, Table
 from reproduction.bounds import bound
 from reproduction.findings import Found, Key, Row
-from reproduction.pictures import Look
+from reproduction.pictures import Look, bundle
 from reproduction.plates import framed, plate
 from reproduction.rkhs import R, drawn, run, sdf
 from reproduction.tables import decimals, shown

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from belated.plotting.portrait import GRID, read_study_view
 from click.testing import CliRunner
 from matplotlib.image import imread
 
@@ -16,7 +17,6 @@ from belated import Choice, Integer, Points, Real, Study
 from belated.cli import main
 from belated.learner.delays.survival import kaplan_meier
 from belated.plotting import study as panels_module
-from belated.plotting.portrait import GRID, read_study_view
 from belated.plotting.study import BLUE, ORANGE, VERMILLION, choose_unit, draw_study, needs_slant
 from belated.plotting.style import FORMATS
 

@@ -8,10 +8,10 @@ import pytest
 from matplotlib.image import imread
 
 from belated.learner.algorithms import PAPER
-from belated.plotting.style import COLOUR, DPI, bundle, push_apart
+from belated.plotting.style import COLOUR, DPI, push_apart
 from reproduction.curves import Curves, Key
 from reproduction.panels import PANELS, Curve, by
-from reproduction.pictures import WIDTH, barred, draw, looks, scale, spacing
+from reproduction.pictures import WIDTH, barred, bundle, draw, looks, scale, spacing
 from reproduction.verdicts import judge
 from tests.reproduction.made_up import beyond, curves_of, panel, published
 

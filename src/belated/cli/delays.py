@@ -11,13 +11,13 @@ from belated.wording import format_table
 
 @click.command()
 @study_arguments("[NAME]")
-@click.option("--by", metavar="SCALE", help="rounds or clock.  [default: as the study's patience is]")
+@click.option("--by", metavar="SCALE", help="rounds or clock.  [default: the scale of the study's patience]")
 @json_option
 def delays(words: tuple[str, ...], url: str, in_json: bool, by: str | None) -> None:
-    """Say how long outcomes take: after how long which share has come, how many come in time, how many never.
+    """Say how long outcomes take: when which share has come, how many come in time, how many never come.
 
-    Once ten were heard, also how many are still to come, and whether delays depend on the query, the context or the
-    outcome. Last, marked !, what is wrong with counting silence as the floor, where something is.
+    Once ten outcomes were heard, also how many are still to come, and whether delays depend on the query, the context
+    or the outcome. A last line marked ! warns where silence should not count as the floor.
 
     \b
     Examples:
@@ -25,15 +25,15 @@ def delays(words: tuple[str, ...], url: str, in_json: bool, by: str | None) -> N
       $ belated delays catalyst --by clock --json
     """
     name, _ = split_name(words, 0, "[NAME]")
-    report = open_study(url, name).delays(by)  # type: ignore[arg-type]  # refused there, in words, if it is neither
+    report = open_study(url, name).delays(by)  # type: ignore[arg-type]  # the study refuses other words
     print_result(report.plain(), in_json, lambda: format_report(report))
 
 
 def format_report(report: DelayReport) -> str:
-    """The counts, the quantiles, and what follows from them, a sentence to a line."""
+    """The counts, the quantiles, and what follows from them, one sentence per line."""
     flag = [f"! {report.warning}"] if report.warning else []
-    said = [*report.foretold, *(f"{finding.words}." for finding in report.depends), *flag]
-    blocks = ["\n".join(report.counted), format_quantiles(report) if report.heard else "", "\n".join(said)]
+    findings = [*report.foretold, *(f"{finding.words}." for finding in report.depends), *flag]
+    blocks = ["\n".join(report.counted), format_quantiles(report) if report.heard else "", "\n".join(findings)]
     return "\n\n".join(filter(None, blocks))
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -23,12 +24,15 @@ MOST = 40  # pairs: 2^20 sums for either half
 ROUNDING = 1e-9  # of the size of what is summed: values are recorded in ten digits, so that closer sums may be equal
 
 
-@dataclass(frozen=True)
-class Summary:
-    """A mean over runs and its standard error (NaN for a single run)."""
+Values = TypeVar("Values", float, Array)
 
-    mean: float
-    error: float
+
+@dataclass(frozen=True)
+class Summary(Generic[Values]):
+    """A mean over runs and its standard error (NaN for a single run): of one number, or of every round of a curve."""
+
+    mean: Values
+    error: Values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +42,7 @@ class PairedComparison:
     pairs: int
     a: float  # means
     b: float
-    difference: Summary  # of a - b
+    difference: Summary[float]  # of a - b
     won: int  # pairs in which a is less
     tied: int
     lost: int
@@ -47,10 +51,17 @@ class PairedComparison:
     p_ranks: float  # Wilcoxon's signed ranks, two-sided
 
 
-def summarize(values: Sequence[float] | Array) -> Summary:
+def summarize(values: Sequence[float] | Array) -> Summary[float]:
     """The mean over runs and its standard error, s/√n with s² = Σ(v - mean)²/(n - 1)."""
     v = np.asarray(values, dtype=float)
     return Summary(float(np.mean(v)), float(np.std(v, ddof=1) / math.sqrt(len(v))) if len(v) > 1 else math.nan)
+
+
+def summarize_curves(runs: Array) -> Summary[Array]:
+    """The same for every round of curves (runs, rounds)."""
+    n = len(runs)
+    error = np.std(runs, axis=0, ddof=1) / math.sqrt(n) if n > 1 else np.full(runs.shape[1:], math.nan)
+    return Summary(np.mean(runs, axis=0), error)
 
 
 def compare_pairs(a: Sequence[float] | Array, b: Sequence[float] | Array) -> PairedComparison:
@@ -151,7 +162,7 @@ def least_p(pairs: int) -> float:
     return float(min(1.0, 2.0 ** (1 - pairs)))
 
 
-def average_ranks(values: Array) -> list[Summary]:
+def average_ranks(values: Array) -> list[Summary[float]]:
     """Of an array of curves × runs: every curve's rank within a run (1 for the least), averaged over runs."""
     placed = np.array([ranks(run, ROUNDING * float(np.max(np.abs(run)))) for run in np.asarray(values, dtype=float).T])
     return [summarize(column) for column in placed.T]

@@ -1,8 +1,9 @@
 """Trials as rows of a file, and back: what `belated export` writes and `belated import` reads.
 
-A row is a trial: its number, params, context, asked_at, and what ended it (outcome, noise, told_at, known_from, or
-failure). Statuses and ages are not in it: they follow. known_from is the first number whose choice could use the
-outcome, so that delays in rounds come back too. A row of JSON lines has a history where more happened than one tell.
+A row is a trial: its number, params, context, asked_at, and how it ended (outcome, noise, told_at, known_from, or
+failure). Statuses and ages are not in it: they follow from the rest. known_from is the number of the first trial whose
+choice could use the outcome; it gives delays in rounds. A row of JSON lines has a history where more happened than one
+tell.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ ALIASES = {"value": "outcome", "at": "asked_at"}
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRow:
-    """A trial of a file."""
+    """A trial, as a file has it."""
 
     line: int
     params: Mapping[str, Any]
@@ -45,12 +46,13 @@ class TrialRow:
     told_at: float | None = None
     known_from: int | None = None
     failure: Failure | None = None
-    history: tuple[HistoryStep, ...] = ()  # everything that happened to it; empty: no more than its outcome says
-    key: str = field(default="")  # what makes importing again change nothing
+    history: tuple[HistoryStep, ...] = ()  # empty: nothing but its outcome or failure
+    key: str = ""  # rows with different keys are different trials
 
     def steps(self, asked_at: float, now: float) -> Sequence[HistoryStep]:
-        """All that happened to it: its history, or what its outcome or failure comes to; times that it leaves out are
-        when it was asked, and now."""
+        """All that happened to it: its history, or else its outcome or failure as one step.
+
+        Without told_at, the time of an outcome is when the trial was asked, and that of a failure is now."""
         if self.history or (self.outcome is None and self.failure is None):
             return self.history
         event: Told | Failed
@@ -62,12 +64,12 @@ class TrialRow:
         return [HistoryStep(event, self.known_from or 0)]
 
     def rounds(self, step: HistoryStep) -> int:
-        """How many rounds after it was asked a step could be known; 1 is at once."""
+        """How many rounds after the trial was asked a step could be known; 1 is at once."""
         return 1 if self.number is None else max(1, step.known_from - self.number)
 
 
 def name_column(name: str) -> str:
-    """The CSV column of a parameter; its own name, unless that is taken."""
+    """The CSV column of a parameter: its own name, unless that is a column with another meaning."""
     reserved = name in {*FIELDS, *ALIASES, "key"} or name.startswith(("params.", "context.")) or name != name.strip()
     return f"params.{name}" if reserved else name
 
@@ -100,9 +102,9 @@ def format_csv(study: Study, trials: Iterable[Trial]) -> Iterator[str]:
     z = () if context is None else context.names
     yield _format_line(["number", *map(name_column, space.names), *(f"context.{name}" for name in z), *FIELDS[1:]])
     for trial in trials:
-        cells = [str(trial.number), *(query.text(name, trial.params[name]) for name in space.names)]
+        cells = [str(trial.number), *(query.format(name, trial.params[name]) for name in space.names)]
         if around is not None and trial.context is not None:
-            cells += [around.text(name, trial.context[name]) for name in z]
+            cells += [around.format(name, trial.context[name]) for name in z]
         ends = [getattr(trial, name) for name in FIELDS[1:]]
         yield _format_line([*cells, *("" if v is None else v if isinstance(v, str) else repr(v) for v in ends)])
 
@@ -116,18 +118,18 @@ def _format_line(cells: list[str]) -> str:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def read_file_rows(study: Study, path: Path, faults: LineErrors) -> list[FileRow]:
-    """The records of a CSV, or of JSON lines, by the file's ending."""
+def read_file_rows(study: Study, path: Path, errors: LineErrors) -> list[FileRow]:
+    """The rows of a CSV or of JSON lines; the ending of its name says which."""
     ending = path.suffix.lower()
     if ending in (".jsonl", ".ndjson"):
-        return read_json_lines(path, faults)
+        return read_json_lines(path, errors)
     if ending != ".csv":
         raise InvalidInput(f"FILE must end in .csv or .jsonl (got {path})")
-    return read_csv(path, faults, known=[*list_columns(study), *ALIASES, "key"])
+    return read_csv(path, errors, known=[*list_columns(study), *ALIASES, "key"])
 
 
 def list_columns(study: Study) -> list[str]:
-    """The columns of an export, and others that mean a parameter; those that a person would type first."""
+    """The columns of an export, and others that hold a parameter; first those that a person would type."""
     space, context = study.settings.space, study.settings.context
     around = {} if context is None else _map_columns(context.names, "context.")
     typed = [*map(name_column, space.names), *FIELDS[1:], *around]
@@ -141,19 +143,19 @@ def _map_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
     }
 
 
-def parse_row(study: Study, record: FileRow, nested: bool) -> TrialRow:
-    """A record as a row, its values those of the study's space; nested when it comes from JSON."""
+def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
+    """A row of a file as a trial of the study's space; `nested` where it comes from JSON lines."""
     space, context = study.settings.space, study.settings.context
     if nested:
-        params, around, ends = _split_nested(record.cells)
+        params, around, ends = _split_nested(row.cells)
     else:
         query, outer = _map_columns(space.names, "params."), {}
         if context is not None:
             outer = {c: n for c, n in _map_columns(context.names, "context.").items() if c not in query}
-        cells, z = ParameterTexts(space), None if context is None else ParameterTexts(context)
-        params = {query[c]: cells.value(query[c], text) for c, text in record.cells.items() if c in query}
-        around = {outer[c]: z.value(outer[c], text) for c, text in record.cells.items() if z and c in outer} or None
-        ends = {c: text for c, text in record.cells.items() if c not in query and c not in outer}
+        texts, z = ParameterTexts(space), None if context is None else ParameterTexts(context)
+        params = {query[c]: texts.parse(query[c], text) for c, text in row.cells.items() if c in query}
+        around = {outer[c]: z.parse(outer[c], text) for c, text in row.cells.items() if z and c in outer} or None
+        ends = {c: text for c, text in row.cells.items() if c not in query and c not in outer}
     for alias, name in ALIASES.items():
         if alias in ends and name in ends:
             raise InvalidInput(f"give {alias} or {name}, not both")
@@ -173,7 +175,7 @@ def parse_row(study: Study, record: FileRow, nested: bool) -> TrialRow:
         raise InvalidInput(f"key must be a string (got {shown(key)})")
     history = _parse_history(ends)
     return TrialRow(
-        line=record.line,
+        line=row.line,
         params=space.as_given(params),
         context=around,
         number=_parse_integer(ends, "number"),
@@ -189,15 +191,15 @@ def parse_row(study: Study, record: FileRow, nested: bool) -> TrialRow:
 
 
 def _parse_history(ends: Mapping[str, Any]) -> tuple[HistoryStep, ...]:
-    """The steps of a row, if it has any; what they come to is what the row says."""
+    """The steps of a row, if it has any. They must end as the row itself says."""
     given = ends.get("history", [])
     if not isinstance(given, list):
         raise InvalidInput(f"history must be a list of steps (got {shown(given)})")
     steps = tuple(map(parse_step, given))
-    said = _parse_number(ends, "outcome"), _parse_number(ends, "noise"), ends.get("failure")
-    if steps and find_end(steps) != said:
-        there, here = (format_end(end) for end in (find_end(steps), said))
-        raise InvalidInput(f"its history comes to {there}, the row says {here}; change both, or leave history out")
+    end = _parse_number(ends, "outcome"), _parse_number(ends, "noise"), ends.get("failure")
+    if steps and find_end(steps) != end:
+        there, here = format_end(find_end(steps)), format_end(end)
+        raise InvalidInput(f"its history ends with {there}, the row says {here}; change both, or leave history out")
     return steps
 
 
@@ -211,7 +213,7 @@ def _split_nested(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
     known = {*FIELDS, *ALIASES, "key", "params", "context", "history"}
     for name in cells:
         if name not in known:
-            raise InvalidInput(f"there is no field {shown(name)}; parameters stand under params")
+            raise InvalidInput(f"there is no field {shown(name)}; parameters belong under params")
     params, context = cells.get("params"), cells.get("context")
     if not isinstance(params, dict):
         raise InvalidInput(f"params must be an object (got {shown(params)})")
@@ -250,17 +252,17 @@ TrialIdentity = tuple[object, object, float | None]
 
 
 def identify(thing: TrialRow | Trial) -> TrialIdentity:
-    """What makes two trials the same one: params, context, and when it was asked."""
+    """Two trials are the same if their params, their context and the time at which they were asked are."""
     return frozen(thing.params), frozen(thing.context), thing.asked_at
 
 
 def make_key(row: TrialRow, before: Counter[str]) -> str:
-    """The same for the same row of the same file, or of any file: content, and how often it came before."""
+    """The key of a row: its own, or one made of its content and of how often that content came before in the file."""
     if row.key:
         return f"import {row.key}"
-    said: list[Any] = [dict(row.params), row.context and dict(row.context), row.asked_at]
+    content: list[Any] = [dict(row.params), row.context and dict(row.context), row.asked_at]
     if row.asked_at is None:
-        said += [row.outcome, row.noise, row.told_at, row.failure]
-    text = json.dumps(said, sort_keys=True)
+        content += [row.outcome, row.noise, row.told_at, row.failure]
+    text = json.dumps(content, sort_keys=True)
     before[text] += 1
     return "import " + hashlib.sha256(f"{text} {before[text]}".encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""A study as it is declared in the shell: a TOML file, options, or both (an option outweighs the file)."""
+"""The space and the settings of a new study: from a TOML file, from options, or both (options win)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS = (
 Declared = dict[str, Parameter] | Points
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-TYPED = "belated.typed"  # in click's context: the names of the options, in the order in which they were typed
+TYPED = "belated.typed"  # where click's context holds the names of the options, in the order in which they were typed
 PARSERS: dict[str, Callable[..., Parameter]] = {
     "real": lambda low, high: Real(parse_decimal(low, "low"), parse_decimal(high, "high")),
     "real_log": lambda low, high: Real(parse_decimal(low, "low"), parse_decimal(high, "high"), log=True),
@@ -61,7 +61,7 @@ def parameter_options(function: Function) -> Function:
 
 
 class OrderedCommand(click.Command):
-    """A command that knows in which order its options were typed, those of different kinds among each other too."""
+    """A command that knows in which order its options were typed, also across different options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -71,19 +71,19 @@ class OrderedCommand(click.Command):
             raise click.UsageError(f"{error.option_name} must be followed by {option.metavar}", ctx) from None
         ctx.meta[TYPED] = [param.name for param in order]
         for param in self.params:
-            said = opts.get(param.name or "", []) if param.nargs > 1 else []
-            for words in said if getattr(param, "multiple", False) else [said]:
+            typed = opts.get(param.name or "", []) if param.nargs > 1 else []
+            for words in typed if getattr(param, "multiple", False) else [typed]:
                 if any(word.startswith("--") for word in words):  # click takes whatever comes next
                     got = f"must be followed by {param.metavar} (got {' '.join(words)})"
                     raise click.UsageError(f"{param.opts[0]} {got}", ctx)
         return super().parse_args(ctx, args)
 
 
-def read_options(said: Mapping[str, Any], prefix: str = "") -> dict[str, Parameter]:
+def read_options(options: Mapping[str, Any], prefix: str = "") -> dict[str, Parameter]:
     """The parameters that options declare, in the order in which they were typed."""
     found: dict[str, Parameter] = {}
-    kinds = {f"{prefix}{kind}": made for kind, made in PARSERS.items()}
-    left = {kind: iter(said[kind]) for kind in kinds}
+    kinds = {f"{prefix}{kind}": parse for kind, parse in PARSERS.items()}
+    left = {kind: iter(options[kind]) for kind in kinds}
     for kind in click.get_current_context().meta[TYPED]:
         if kind not in kinds:
             continue
@@ -119,40 +119,40 @@ def _parse_parameters(given: object, what: Literal["space", "context"]) -> dict[
     if not isinstance(given, dict):
         raise InvalidInput(f"{what} must be a table of parameters (got {shown(given)})")
     found = {}
-    for name, said in given.items():
+    for name, declared in given.items():
         with about(f"{name}: "):
-            found[name] = _parse_parameter(said)
+            found[name] = _parse_parameter(declared)
     return found
 
 
-def _parse_parameter(said: Any) -> Parameter:
-    match said:
+def _parse_parameter(given: Any) -> Parameter:
+    match given:
         case {"real": [low, high], **rest} if set(rest) <= {"log"}:
-            return Real(low, high, said.get("log", False))
+            return Real(low, high, given.get("log", False))
         case {"integer": [low, high], **rest} if set(rest) <= {"log"}:
-            return Integer(low, high, said.get("log", False))
+            return Integer(low, high, given.get("log", False))
         case {"choice": [*options], **rest} if not rest:
             return Choice(*options)
     kinds = "{ real = [low, high] }, { integer = [low, high] } (either with log = true) or { choice = [...] }"
-    raise InvalidInput(f"must be {kinds} (got {shown(said)})")
+    raise InvalidInput(f"must be {kinds} (got {shown(given)})")
 
 
 def read_points(path: Path) -> Points:
     """A finite set of queries, a row for each."""
-    faults = LineErrors(path)
-    records = read_csv(path, faults)
-    names = max((list(record.cells) for record in records), key=len, default=[])
-    for record in records:
-        with faults.at(record.line):
-            if len(record.cells) < len(names):
-                raise InvalidInput(f"there must be a value for each of {listed(names)} (got {listed(record.cells)})")
-    faults.refuse()
+    errors = LineErrors(path)
+    rows = read_csv(path, errors)
+    names = max((list(row.cells) for row in rows), key=len, default=[])
+    for row in rows:
+        with errors.collect(row.line):
+            if len(row.cells) < len(names):
+                raise InvalidInput(f"there must be a value for each of {listed(names)} (got {listed(row.cells)})")
+    errors.refuse()
     with about(f"{path}: "):
-        return Points([{name: parse_option(text) for name, text in record.cells.items()} for record in records])
+        return Points([{name: parse_option(text) for name, text in row.cells.items()} for row in rows])
 
 
 def choose_one(what: str, parts: Iterable[tuple[str, Any]]) -> Any:
-    """The one part that is given; parameters from a file and from options are not mixed."""
+    """The one part that is given. Parameters of a file and of options are not mixed."""
     given = [(where, part) for where, part in parts if part]
     if len(given) > 1:
         raise InvalidInput(f"declare the {what} once: by {' or by '.join(where for where, _ in given)}, not both")

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-import belated
 from belated.simulation.contest import (
     METHODS,
     DemoResult,
@@ -17,6 +15,8 @@ from belated.simulation.contest import (
     run_demo,
     run_method,
 )
+
+import belated
 from belated.wording import join_words
 
 SMALL = SyntheticProblem(points=60, rounds=30)

@@ -1,6 +1,6 @@
-"""A study as a picture: outcomes over time, the delays seen so far, and the belief along each coordinate.
+"""What the picture of a study shows: outcomes over time, the delays seen so far, and the belief along each coordinate.
 
-`portrait` reads everything that is drawn from a study, so that the picture itself is a function of one value.
+`read_study_view` reads all of it from a study; `belated.plotting.study` draws it.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from belated.space.points import Points
 from belated.validation import Params, key_of
 
 GRID = 161  # points of a curve
-DOTS = 12  # an integer with at most so many values is drawn as dots
-COORDINATES = 12  # drawn at most
+DOTS = 12  # an integer with at most this many values is drawn as dots
+COORDINATES = 12  # at most this many are drawn
 
 
 @dataclass(frozen=True)
 class BeliefSlice:
-    """The belief along one coordinate; the others stay where the recommended point has them.
+    """The belief along one coordinate; the others are those of the recommended point.
 
-    Where queries are points of a list there is nothing between them: `whole` says that every point is shown."""
+    Where queries are points of a list, every point is shown instead: `whole`."""
 
     name: str
-    x: Array  # along the coordinate; an option's place in the list
+    x: Array  # along the coordinate; for options, their places in the list
     mean: Array
     std: Array
     here: tuple[float, float]  # the recommended point and its mean
@@ -49,18 +49,18 @@ class BeliefSlice:
 
     @property
     def beside(self) -> bool:
-        """Whether there is room for outcomes beside the belief at each place."""
+        """Whether there is room to draw outcomes beside the belief at each place."""
         return self.dots and not self.whole
 
     @property
     def apart(self) -> float:
-        """From one dot to the next."""
+        """The least distance from one dot to the next."""
         return float(np.min(np.diff(self.x))) if len(self.x) > 1 else 1.0
 
 
 @dataclass(frozen=True)
 class StudyView:
-    """What the picture of a study shows, as of one moment."""
+    """What the picture of a study shows, at one time."""
 
     name: str
     study: Study
@@ -69,7 +69,7 @@ class StudyView:
     asked: Array  # round, or seconds since the first query               (n,)
     told: Array  # likewise; NaN while unheard                            (n,)
     survival: Survival
-    waiting: Array  # waits so far of what was not heard                   (k,)
+    waiting: Array  # how long those not heard have waited                 (k,)
     floor: Worst
     recommended: Params | None
     context: Params | None
@@ -85,7 +85,7 @@ class StudyView:
 
 
 def read_study_view(study: Study, context: Params | None = None) -> StudyView:
-    """Everything that is drawn; the belief is in a context, the newest trial's unless another is named."""
+    """Everything that is drawn. The belief is in `context`; without one, in the context of the newest trial."""
     trials = study.trials()
     clock, by_clock = study.clock(), study.settings.patience.by_clock
     start = min((trial.asked_at for trial in trials), default=clock)
@@ -97,7 +97,7 @@ def read_study_view(study: Study, context: Params | None = None) -> StudyView:
         asked = np.array([float(trial.number) for trial in trials])
         told = np.array([math.nan if t.known_from is None else float(t.known_from) for t in trials])
     now = last - start if by_clock else float(len(trials) + 1)
-    # what was added with its outcome had a delay that nobody knows, and what failed will never say
+    # the delay of a trial that was added with its outcome is not known, and a failed one has none
     timed = [t for t in trials if not (t.by_hand and t.told_at == t.asked_at) and t.status != "failed"]
     ages = {t.number: max(clock - t.asked_at, 0.0) if by_clock else len(trials) + 1.0 - t.number for t in timed}
     waited = np.array([ages[t.number] if t.delay is None else t.delay for t in timed], dtype=float)
@@ -128,8 +128,8 @@ def read_study_view(study: Study, context: Params | None = None) -> StudyView:
 
 def read_slices(study: Study, trials: Sequence[Trial], here: Params, context: Params | None) -> list[BeliefSlice]:
     """The belief along every coordinate of the space, and then of the context."""
-    fold = study._fold
-    kernel = fold.fits[-1].gp.kernel if fold.fits else fold.problem.kernel
+    fits = study.hyperparameters()
+    kernel = fits[-1].gp.kernel if fits else study.settings.problem.kernel
     spaces = ((study.settings.space, False), (study.settings.context, True))
     return [
         read_slice(study, trials, kernel, space, i, here, context, of_context)
@@ -207,7 +207,7 @@ def measure_nearness(
     rows = []
     for p, c in ((trial.params, trial.context), (params, z)):
         if isinstance(study.settings.space.parameters, Points):
-            p = trial.params  # there is nothing between the points of a list
+            p = trial.params  # a list has no points in between
         if study.settings.context is not None and isinstance(study.settings.context.parameters, Points):
             c = trial.context
         columns = [] if study.settings.context is None else [study.settings.context.encode(c or {})]
@@ -216,7 +216,7 @@ def measure_nearness(
 
 
 def list_values(kind: Parameter) -> list[Any]:
-    """Where the belief is asked along a coordinate."""
+    """Where the belief is computed along a coordinate."""
     if isinstance(kind, Choice):
         return list(kind.options)
     if isinstance(kind, Real):
@@ -232,7 +232,7 @@ def drop_repeats(values: Sequence[Any]) -> list[Any]:
 
 
 def place_options(kind: Parameter | None, values: Sequence[Any]) -> Mapping[object, int] | None:
-    """The places of options along the axis; None where the values are numbers."""
+    """The place of each option along the axis; None where the values are numbers."""
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     if isinstance(kind, Real | Integer) or (kind is None and numeric):
         return None
