@@ -22,6 +22,7 @@ from belated.comparison.statistics import (
     signed_ranks,
     subtract_pairs,
     summarize,
+    summarize_curves,
 )
 from belated.errors import InvalidInput
 from reproduction.curves import PANEL_OF, PUBLISHED, Key, published
@@ -164,3 +165,10 @@ def test_of_the_published_runs_four_of_eight_comparisons_survive() -> None:
     assert sum(p < 0.05 for p in holm(averages)) == 4
     assert [p < 0.05 for p in ends] == [True, False, True, False, False, False, False, False]
     assert [p for p in ends if p < 0.05] == pytest.approx([0.0156, 0.0469], abs=1e-4)
+
+
+def test_curves_have_a_mean_and_a_standard_error_in_every_round() -> None:
+    summary = summarize_curves(np.array([[1.0, 2.0], [3.0, 2.0], [8.0, 2.0]]))
+    assert summary.mean.tolist() == [4.0, 2.0]
+    assert summary.error == pytest.approx([np.sqrt(13.0 / 3.0), 0.0])
+    assert np.all(np.isnan(summarize_curves(np.ones((1, 2))).error))

@@ -1,34 +1,19 @@
-"""Names at the ends of lines never cover each other, and the picture is a picture."""
+"""The picture of the demo: its formats, its size, its colours."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from belated.plotting.demo import MEANING, draw_demo
-from belated.plotting.style import COLOUR, FORMATS, push_apart
-from belated.simulation.contest import DemoResult, SyntheticProblem, run_demo
-
-GAP, LOW = 0.05, 0.01
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=10))
-def test_names_are_apart_in_order_and_as_near_as_that_allows(ends: list[float]) -> None:
-    ends = sorted(ends)
-    placed = push_apart(ends, GAP, LOW)
-    assert min(placed) >= LOW - 1e-12
-    assert np.all(np.diff(placed) >= GAP - 1e-12)
-    free = np.diff(ends) >= GAP
-    if np.all(free) and ends[0] >= LOW:
-        assert placed == pytest.approx(ends)
+from belated.comparison.demo import MEANING, DemoResult, SyntheticProblem, run_demo
+from belated.plotting.demo import draw_demo
+from belated.plotting.style import COLOUR, FORMATS
 
 
 @pytest.fixture(scope="module")
 def small() -> DemoResult:
-    return run_demo(SyntheticProblem(points=60, rounds=15), [0, 1], 1)
+    return run_demo(SyntheticProblem(points=60, rounds=15), [0, 1])
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -54,5 +39,5 @@ def test_a_picture_has_the_size_and_the_colours_it_should(small: DemoResult, tmp
 
 
 def test_one_seed_has_no_bars_and_still_a_picture(tmp_path: Path) -> None:
-    draw_demo(run_demo(SyntheticProblem(points=60, rounds=4), [0], 1), tmp_path / "a.png", 40)
+    draw_demo(run_demo(SyntheticProblem(points=60, rounds=4), [0]), tmp_path / "a.png", 40)
     assert (tmp_path / "a.png").stat().st_size > 5_000
