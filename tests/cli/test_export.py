@@ -11,13 +11,17 @@ pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
 def test_a_file_that_cannot_be_written_leaves_nothing_behind() -> None:
     invoke("new", "lab", *SPACE)
-    Path("folder").mkdir()
-    for out in ("folder", "nowhere/out.csv"):
+    Path("folder.csv").mkdir()
+    for out in ("folder.csv", "nowhere/out.csv"):
         assert "--out must be a file that can be written" in invoke("export", "--out", out, code=2).stderr
-    assert sorted(path.name for path in Path().iterdir() if "belated.db" not in path.name) == ["folder"]
+    assert sorted(path.name for path in Path().iterdir() if "belated.db" not in path.name) == ["folder.csv"]
 
 
 REFUSED = [
+    (
+        ["export", "--out", "trials.json"],
+        "--out must end in .csv or .jsonl or .ndjson, unless --format says",
+    ),
     (["export", "--format", "xml"], "Invalid value for '--format'"),
 ]
 

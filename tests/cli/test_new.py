@@ -153,7 +153,8 @@ def test_a_file_may_say_that_patience_is_automatic() -> None:
 
 OPTIONS = ("new", "other", "--silence", "unknown")
 REFUSED = [
-    (["new"], "the arguments must be NAME (got nothing)"),
+    (["new"], "NAME is missing; for example: belated new catalyst"),
+    (["new", "a", "b"], "the arguments must be NAME (got a b)"),
     (["new", "a/b", "--real", "x", "0", "1", "--silence", "unknown"], "name must match [A-Za-z0-9._-]{1,128}"),
     (["new", "other"], "declare a space: --space space.toml"),
     (["new", "other", "--real", "x", "0", "1"], "silence must be said"),

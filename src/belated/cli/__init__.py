@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
@@ -76,6 +77,16 @@ class LazyGroup(click.Group):
         attribute = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name  # import
         command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), attribute)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            close = get_close_matches(args[0], COMMANDS, 1)
+            raise click.UsageError(
+                f"there is no command {args[0]!r}; " + (f"did you mean {close[0]}?" if close else "see belated --help")
+            )
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

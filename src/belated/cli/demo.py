@@ -67,13 +67,13 @@ def print_table(result: DemoResult) -> None:
     problem, n = result.problem, len(result.seeds)
     what = "Regret of one seed" if n == 1 else f"Regret, mean ± standard error of {n} seeds"
     click.echo(f"{click.style(what, bold=True)}: {problem.points} points, Poisson({problem.mean_delay:g}) delays\n")
-    click.echo("\n".join(format_table(result)))
+    click.echo("\n".join(format_methods(result)))
     words = [*(f"{silence}: {meaning}." for silence, meaning in MEANING.items()), "CPU: per ask, fits included."]
     click.echo("\n" + click.style("\n".join("  ".join(words[i : i + 2]) for i in (0, 2)), dim=True))
     click.echo(f"\n{textwrap.fill(result.conclusion, WIDTH)}\n")
 
 
-def format_table(result: DemoResult) -> list[str]:
+def format_methods(result: DemoResult) -> list[str]:
     """A line per method, the best of each column in bold."""
     T, milestones = result.problem.rounds, result.problem.milestones
     numbers = [

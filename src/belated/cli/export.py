@@ -12,14 +12,16 @@ from belated.cli.io.files import write_file
 from belated.cli.io.history import collect_steps
 from belated.cli.io.rows import format_csv, format_json_lines
 from belated.cli.io.transaction import copy_study
+from belated.errors import InvalidInput
 from belated.wording import format_count
 
 FORMATS = ("csv", "jsonl")
+ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 @click.command()
 @study_arguments("[NAME]")
-@click.option("--format", "kind", type=click.Choice(FORMATS), help="[default: as --out ends, else csv]")
+@click.option("--format", "kind", type=click.Choice(FORMATS), help="[default: by the ending of --out, else csv]")
 @click.option("--out", type=click.Path(path_type=Path), help="A file to write.  [default: standard output]")
 def export(words: tuple[str, ...], url: str, kind: str | None, out: Path | None) -> None:
     """Write every trial as CSV or JSON lines. Importing the file into a study of the same space gives the same trials.
@@ -37,8 +39,8 @@ def export(words: tuple[str, ...], url: str, kind: str | None, out: Path | None)
       $ belated export catalyst --format jsonl
     """
     name, _ = split_name(words, 0, "[NAME]")
+    chosen = kind or choose_format(out)
     study = copy_study(url, find_name(url, name))
-    chosen = kind or ("jsonl" if out is not None and out.suffix.lower() in (".jsonl", ".ndjson") else "csv")
     trials = study.trials()
     pieces: Iterator[str] = (
         format_csv(study, trials) if chosen == "csv" else format_json_lines(trials, collect_steps(study.events()))
@@ -49,3 +51,12 @@ def export(words: tuple[str, ...], url: str, kind: str | None, out: Path | None)
     else:
         write_file(out, pieces)
         click.echo(f"Wrote {format_count(len(trials), 'trial')} to {out}", err=True)
+
+
+def choose_format(out: Path | None) -> str:
+    """By the ending of the file."""
+    if out is None:
+        return "csv"
+    if out.suffix.lower() not in ENDINGS:
+        raise InvalidInput(f"--out must end in {' or '.join(ENDINGS)}, unless --format says what it is (got {out})")
+    return ENDINGS[out.suffix.lower()]

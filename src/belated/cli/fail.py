@@ -26,7 +26,7 @@ def fail(words: tuple[str, ...], url: str, in_json: bool) -> None:
     """End a trial without an outcome.
 
     \b
-    KIND  lost        not the query's fault: no information; an outcome may still be told
+    KIND  lost        no information; an outcome may still be told
           infeasible  the query caused it: counts as the floor
           withdrawn   it will not be tried
 

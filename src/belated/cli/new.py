@@ -35,7 +35,7 @@ from belated.learner.silence import SILENCES
 @click.option("--floor", metavar="VALUE", help="The worst possible value, without noise.")
 @click.option("--ceiling", metavar="VALUE", help="The best possible value.")
 @click.option("--limits", nargs=2, metavar="LO HI", help="Outcomes outside are refused.")
-@click.option("--silence", metavar="WORD", help=f"What a missing outcome counts as: {', '.join(SILENCES)}.")
+@click.option("--silence", metavar="WORD", help=f"{', '.join(SILENCES)}: see above.")
 @click.option(
     "--patience",
     metavar="WAIT",
@@ -73,8 +73,19 @@ def new(
       humidity = { real = [0, 100] }
 
     Where only certain queries are possible: --points queries.csv, or [[points]] tables in the file.
+
+    \b
+    What an outcome that has not come yet counts as, --silence:
+      floor    the worst value, also after patience is over
+      unknown  what the model expects; nothing after patience
+      waiting  the worst value; nothing after patience
+      fading   between floor and unknown: how likely it is to come still
+      ignored  nothing
+      nearest  what the model expects at the nearest heard queries
     """
-    if len(words) != 1:
+    if not words:
+        raise InvalidInput("NAME is missing; for example: belated new catalyst --real stages 1 8 --silence unknown")
+    if len(words) > 1:
         refuse_arguments(words, "NAME")
     declared = {} if file is None else read_settings(file)
     space = choose_one(

@@ -32,22 +32,22 @@ PARSERS: dict[str, Callable[..., Parameter]] = {
 }
 HELP = {
     "real": "A number from LOW to HIGH.",
-    "real_log": "A number whose logarithm varies evenly.",
-    "integer": "A whole number, both ends included.",
-    "integer_log": "A whole number whose logarithm varies evenly.",
+    "real_log": "A number from LOW to HIGH, on a log scale.",
+    "integer": "A whole number from LOW to HIGH.",
+    "integer_log": "A whole number from LOW to HIGH, on a log scale.",
 }
 
 
 def parameter_options(function: Function) -> Function:
     """--real, --real-log, --integer, --integer-log, --choice, and the same for the context."""
     for prefix in ("context-", ""):
-        of = " of the context" if prefix else ""
+        of = " Part of the context." if prefix else ""
         function = click.option(
             f"--{prefix}choice",
             type=(str, str),
             multiple=True,
             metavar="NAME A,B,...",
-            help=f"One of several options{of}, without order: numbers, true, false, null or words.",
+            help=f"One of several options, without order: numbers, true, false, null or words.{of}",
         )(function)
         for kind in reversed(HELP):
             function = click.option(
@@ -55,7 +55,7 @@ def parameter_options(function: Function) -> Function:
                 type=(str, str, str),
                 multiple=True,
                 metavar="NAME LOW HIGH",
-                help="The same for the context." if prefix else HELP[kind],
+                help=f"{HELP[kind]}{of}",
             )(function)
     return function
 
