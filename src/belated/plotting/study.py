@@ -362,7 +362,7 @@ def draw_slice(axes: Axes, piece: BeliefSlice, wide: float) -> None:
         axes.fill_between(piece.x, low, high, color=BLUE, **BAND)
         axes.plot(piece.x, piece.mean, color=BLUE, **MEAN)
     for i, (x, y, near) in enumerate(piece.heard):
-        aside = (0.13 + 0.22 * (i * GOLDEN % 1)) * piece.apart if piece.beside else 0.0  # not on the bar
+        aside = (0.13 + 0.22 * (i * GOLDEN % 1)) * piece.spacing if piece.beside else 0.0  # not on the bar
         axes.plot([x + aside], [y], **{**HEARD, "markersize": 3.6}, alpha=0.1 + 0.8 * near**2, zorder=3)
     axes.plot([piece.here[0]], [piece.here[1]], **HERE, zorder=6)
     below = np.full(len(piece.pending), 0.045)

@@ -53,7 +53,7 @@ class BeliefSlice:
         return self.dots and not self.whole
 
     @property
-    def apart(self) -> float:
+    def spacing(self) -> float:
         """The least distance from one dot to the next."""
         return float(np.min(np.diff(self.x))) if len(self.x) > 1 else 1.0
 

@@ -26,6 +26,7 @@ from belated.cli.io.history import HistoryStep, TrialEnd, find_end, parse_step
 from belated.errors import InvalidInput
 from belated.record.events import Failed, Told
 from belated.results import FAILURES, Failure
+from belated.space.encoding import Space
 from belated.validation import frozen, number, shown, whole
 
 FIELDS = ("number", "asked_at", "outcome", "noise", "told_at", "known_from", "failure")
@@ -146,22 +147,13 @@ def _map_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
 def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
     """A row of a file as a trial of the study's space; `nested` where it comes from JSON lines."""
     space, context = study.settings.space, study.settings.context
-    if nested:
-        params, around, ends = _split_nested(row.cells)
-    else:
-        query, outer = _map_columns(space.names, "params."), {}
-        if context is not None:
-            outer = {c: n for c, n in _map_columns(context.names, "context.").items() if c not in query}
-        texts, z = ParameterTexts(space), None if context is None else ParameterTexts(context)
-        params = {query[c]: texts.parse(query[c], text) for c, text in row.cells.items() if c in query}
-        around = {outer[c]: z.parse(outer[c], text) for c, text in row.cells.items() if z and c in outer} or None
-        ends = {c: text for c, text in row.cells.items() if c not in query and c not in outer}
+    params, around, ends = _split_object(row.cells) if nested else _split_columns(space, context, row.cells)
     for alias, name in ALIASES.items():
         if alias in ends and name in ends:
             raise InvalidInput(f"give {alias} or {name}, not both")
         if alias in ends:
             ends[name] = ends.pop(alias)
-    space.encode(params)  # refuses what does not lie in the space
+    space.encode(params)  # refuses what is not in the space
     if context is not None and around is not None:
         context.encode(around)
         around = context.as_given(around)
@@ -209,7 +201,22 @@ def format_end(end: TrialEnd) -> str:
     return failure or told
 
 
-def _split_nested(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]]:
+Parts = tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]]  # params, context, and all other fields
+
+
+def _split_columns(space: Space, context: Space | None, cells: Mapping[str, str]) -> Parts:
+    """The cells of a CSV; those of params and context are parsed."""
+    query, outer = _map_columns(space.names, "params."), {}
+    if context is not None:
+        outer = {c: n for c, n in _map_columns(context.names, "context.").items() if c not in query}
+    texts, z = ParameterTexts(space), None if context is None else ParameterTexts(context)
+    params = {query[c]: texts.parse(query[c], text) for c, text in cells.items() if c in query}
+    around = {outer[c]: z.parse(outer[c], text) for c, text in cells.items() if z and c in outer}
+    return params, around or None, {c: text for c, text in cells.items() if c not in query and c not in outer}
+
+
+def _split_object(cells: Mapping[str, Any]) -> Parts:
+    """An object of JSON lines."""
     known = {*FIELDS, *ALIASES, "key", "params", "context", "history"}
     for name in cells:
         if name not in known:
