@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from belated.comparison.statistics import summarize_curves
+from belated.learner.arrays import Array
 from belated.plotting.style import FAINT, SOFT, THREAD, make_page, push_apart
 
 if TYPE_CHECKING:
@@ -15,6 +19,22 @@ if TYPE_CHECKING:
 BAND: dict[str, Any] = {"alpha": 0.18, "linewidth": 0}
 WIDTH, LEFT, AXES_WIDTH, AXES_HEIGHT = 7.7, 0.85, 4.9, 2.75  # inches
 TITLE, CAPTION, NOTE, BELOW = 0.5, 0.3, 0.18, 0.6  # inches of the title, of the lines above axes, of the words below
+
+
+@dataclass(frozen=True)
+class MeanCurve:
+    """Mean and standard error of a curve, by iteration; the error is 0 for a single run."""
+
+    iterations: Array
+    mean: Array
+    error: Array
+    runs: int
+
+
+def average_runs(iterations: Array, values: Array) -> MeanCurve:
+    """Of runs × iterations."""
+    summary = summarize_curves(values)
+    return MeanCurve(iterations, summary.mean, np.nan_to_num(summary.error), len(values))
 
 
 @dataclass(frozen=True)

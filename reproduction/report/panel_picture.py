@@ -14,10 +14,10 @@ import numpy as np
 
 from belated.learner.algorithms import named
 from belated.learner.arrays import Array
-from belated.plotting.style import COLOUR, Bundle, bundle, render_png, use_style
+from belated.plotting.style import COLOUR, render_png, use_style
 from reproduction.curves import PUBLISHED, Series
 from reproduction.panels import Panel, PanelCurve
-from reproduction.report.layout import BAND, LineEnd, LineStyle, finish_axes, make_stacked_page
+from reproduction.report.layout import BAND, LineEnd, LineStyle, MeanCurve, average_runs, finish_axes, make_stacked_page
 from reproduction.report.verdicts import FIRST_COUNTED, JudgedPanel, select_measure
 
 if TYPE_CHECKING:
@@ -52,8 +52,10 @@ def _style_by_shade(i: int, n: int) -> LineStyle:
     return LineStyle("#" + "".join(f"{value:02X}" for value in rgb), MARKS[i % len(MARKS)], False, False)
 
 
-def _bundle_lines(panel: Panel, lines: Mapping[str, Series]) -> dict[str, Bundle]:
-    return {key: bundle(line.iterations.astype(float), select_measure(panel, line)) for key, line in lines.items()}
+def _average_lines(panel: Panel, lines: Mapping[str, Series]) -> dict[str, MeanCurve]:
+    return {
+        key: average_runs(line.iterations.astype(float), select_measure(panel, line)) for key, line in lines.items()
+    }
 
 
 # The whole ----------------------------------------------------------------------------------------------------------
@@ -62,8 +64,8 @@ def _bundle_lines(panel: Panel, lines: Mapping[str, Series]) -> dict[str, Bundle
 def draw_panel(judged: JudgedPanel, title: str, note: str = "") -> bytes:
     """The panel as a PNG: one above the other, axes for every reading that was run."""
     panel = judged.panel
-    readings = {reading: _bundle_lines(panel, judged.lines[reading]) for reading in judged.readings}
-    published = _bundle_lines(panel, judged.lines.get(PUBLISHED, {}))
+    readings = {reading: _average_lines(panel, judged.lines[reading]) for reading in judged.readings}
+    published = _average_lines(panel, judged.lines.get(PUBLISHED, {}))
     limits = choose_limits(panel, [line for lines in (*readings.values(), published) for line in lines.values()])
     with use_style():
         page, stack = make_stacked_page(title, len(readings), room_for_note=bool(note))
@@ -76,7 +78,9 @@ def draw_panel(judged: JudgedPanel, title: str, note: str = "") -> bytes:
         return render_png(page)
 
 
-def draw_lines(axes: Axes, panel: Panel, lines: Mapping[str, Bundle], published: Mapping[str, Bundle]) -> list[LineEnd]:
+def draw_lines(
+    axes: Axes, panel: Panel, lines: Mapping[str, MeanCurve], published: Mapping[str, MeanCurve]
+) -> list[LineEnd]:
     """The curves of one reading, over the published bands; their ends, from the lowest up."""
     styles = choose_styles(panel)
     for key, band in published.items():
@@ -108,7 +112,7 @@ def place_error_bars(iterations: Array, place: int) -> list[int]:
     return sorted({int(np.argmin(np.abs(iterations - at))) for at in wanted if at >= iterations[0]})
 
 
-def choose_limits(panel: Panel, lines: Sequence[Bundle]) -> tuple[float, float]:
+def choose_limits(panel: Panel, lines: Sequence[MeanCurve]) -> tuple[float, float]:
     """The limits of the y-axis: from iteration 10 on everything is inside. Until something is heard regret is that of
     the floor, far above the rest; there a curve comes in from the top."""
     counted = [line.iterations >= min(FIRST_COUNTED, line.iterations[-1]) for line in lines]
@@ -120,7 +124,7 @@ def choose_limits(panel: Panel, lines: Sequence[Bundle]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _describe_runs(lines: Mapping[str, Bundle]) -> str:
+def _describe_runs(lines: Mapping[str, MeanCurve]) -> str:
     runs = sorted({line.runs for line in lines.values()})
     if runs == [1]:
         return "one run"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from belated.comparison.statistics import Summary, mean_ranks, summary
+from belated.comparison.statistics import Summary, average_ranks, summarize
 from belated.learner.arrays import Array
 from reproduction.curves import Series
 from reproduction.panels import Panel
@@ -38,7 +38,7 @@ def tabulate_means(judged: JudgedPanel) -> TableBlock:
     rows = [(reading, key, line) for reading, lines in judged.lines.items() for key, line in lines.items()]
     T = judged.last
     simple = panel.measure == "simple"
-    columns: list[tuple[str, list[Summary | None]]] = []
+    columns: list[tuple[str, list[Summary[float] | None]]] = []
     at = sorted({int(line.iterations[i]) for _, _, line in rows for i in select_iterations(panel, line)})
     for iteration in at:
         columns.append((f"at {iteration}", [_summarize_at(panel, line, iteration) for _, _, line in rows]))
@@ -46,7 +46,7 @@ def tabulate_means(judged: JudgedPanel) -> TableBlock:
         columns.append(
             (
                 f"average {min(FIRST_COUNTED, T)}–{T}",
-                [summary(compute_deciding_values(panel, line)) for _, _, line in rows],
+                [summarize(compute_deciding_values(panel, line)) for _, _, line in rows],
             )
         )
         columns.append((f"late counted, at {T}", [_summarize_known(line.late[:, -1]) for _, _, line in rows]))
@@ -70,16 +70,16 @@ def tabulate_means(judged: JudgedPanel) -> TableBlock:
     )
 
 
-def _summarize_at(panel: Panel, line: Series, iteration: int) -> Summary | None:
+def _summarize_at(panel: Panel, line: Series, iteration: int) -> Summary[float] | None:
     found = np.flatnonzero(line.iterations == iteration)
     return _summarize_known(select_measure(panel, line)[:, found[0]]) if len(found) else None
 
 
-def _summarize_known(values: Array) -> Summary | None:
-    return None if np.any(np.isnan(values)) else summary(values)
+def _summarize_known(values: Array) -> Summary[float] | None:
+    return None if np.any(np.isnan(values)) else summarize(values)
 
 
-def _format_column(cells: Sequence[Summary | None]) -> list[str]:
+def _format_column(cells: Sequence[Summary[float] | None]) -> list[str]:
     """Mean ± standard error, all with as many decimals as the largest mean has in four digits."""
     places = count_decimals(cell.mean for cell in cells if cell is not None)
     return [NONE if cell is None else format_summary(cell, places) for cell in cells]
@@ -91,7 +91,7 @@ def count_decimals(values: Iterable[float]) -> int:
     return min(6, max(0, 3 - math.floor(math.log10(largest)))) if largest > 0 else 4
 
 
-def format_summary(value: Summary, places: int) -> str:
+def format_summary(value: Summary[float], places: int) -> str:
     """0.2429 ± 0.0071."""
     mean = f"{value.mean:.{places}f}".replace("-", "−")
     return mean if math.isnan(value.error) else f"{mean} ± {value.error:.{places}f}"
@@ -155,7 +155,7 @@ def format_p_cell(p: float) -> str:
     return "<0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
-def rank_curves(judged: JudgedPanel, reading: str) -> dict[str, Summary]:
+def rank_curves(judged: JudgedPanel, reading: str) -> dict[str, Summary[float]]:
     """Every curve's mean rank within the seeds that all have, by the quantity that is compared; 1 for the least."""
     panel, lines = judged.panel, judged.lines[reading]
     common = sorted(set.intersection(*(set(line.seeds) for line in lines.values())))
@@ -164,7 +164,7 @@ def rank_curves(judged: JudgedPanel, reading: str) -> dict[str, Summary]:
     rows = [
         compute_deciding_values(panel, line)[[line.seeds.index(seed) for seed in common]] for line in lines.values()
     ]
-    return dict(zip(lines, mean_ranks(np.array(rows)), strict=True))
+    return dict(zip(lines, average_ranks(np.array(rows)), strict=True))
 
 
 def tabulate_ranks(judged: Sequence[JudgedPanel]) -> TableBlock:
@@ -186,5 +186,5 @@ def tabulate_ranks(judged: Sequence[JudgedPanel]) -> TableBlock:
     )
 
 
-def _label_ranks(judged: JudgedPanel) -> dict[str, Summary]:
+def _label_ranks(judged: JudgedPanel) -> dict[str, Summary[float]]:
     return {judged.panel.find_curve(key).label: rank for key, rank in rank_curves(judged, judged.readings[0]).items()}

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from belated.comparison.statistics import Comparison, compare, holm, least_p
+from belated.comparison.statistics import PairedComparison, compare_pairs, holm, least_p
 from belated.learner.arrays import Array
 from reproduction.curves import PUBLISHED, CurveKey, Curves, Series
 from reproduction.panels import Claim, Panel
@@ -69,8 +69,8 @@ class CurvePair:
     a: str  # keys of the curves
     b: str
     claimed: Literal["less", "alike"]
-    decides: Comparison  # of the quantity
-    at_end: Comparison  # of the values at T
+    decides: PairedComparison  # of the quantity
+    at_end: PairedComparison  # of the values at T
     p: float  # what is held against LEVEL: corrected where the claim is "less"
     p_ranks: float  # the same by Wilcoxon's test
     p_end: float  # and of the values at T
@@ -85,7 +85,7 @@ class CurvePair:
         return not self.significant if self.claimed == "alike" else self.decides.difference.mean < 0
 
 
-def compare_pairs(panel: Panel, claim: Claim, lines: dict[str, Series]) -> tuple[CurvePair, ...]:
+def compare_curve_pairs(panel: Panel, claim: Claim, lines: dict[str, Series]) -> tuple[CurvePair, ...]:
     """The comparisons that the claim comes to, of those curves that were run; runs of the same seed are a pair."""
     less = _compare_curves(panel, lines, claim.less)
     alike = _compare_curves(panel, lines, claim.alike)
@@ -118,7 +118,7 @@ def compare_pairs(panel: Panel, claim: Claim, lines: dict[str, Series]) -> tuple
 
 def _compare_curves(
     panel: Panel, lines: dict[str, Series], wanted: Sequence[tuple[str, str]]
-) -> list[tuple[str, str, Comparison, Comparison]]:
+) -> list[tuple[str, str, PairedComparison, PairedComparison]]:
     compared = []
     for a, b in wanted:
         both = sorted(set(lines[a].seeds) & set(lines[b].seeds)) if a in lines and b in lines else []
@@ -129,7 +129,7 @@ def _compare_curves(
                 compute_deciding_values(panel, lines[b])[rows_b],
             )
             ends = compute_final_values(panel, lines[a])[rows_a], compute_final_values(panel, lines[b])[rows_b]
-            compared.append((a, b, compare(*quantities), compare(*ends)))
+            compared.append((a, b, compare_pairs(*quantities), compare_pairs(*ends)))
     return compared
 
 
@@ -233,5 +233,5 @@ def judge_panel(panel: Panel, curves: Curves) -> JudgedPanel:
     claim = panel.claim
     if claim is None:
         return JudgedPanel(panel, lines, {}, {})
-    compared = {reading: compare_pairs(panel, claim, found) for reading, found in lines.items()}
+    compared = {reading: compare_curve_pairs(panel, claim, found) for reading, found in lines.items()}
     return JudgedPanel(panel, lines, compared, {r: reach_verdict(panel, claim, found) for r, found in compared.items()})

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from belated.comparison.statistics import Comparison, compare, holm, summary
+from belated.comparison.statistics import PairedComparison, compare_pairs, holm, summarize
 from belated.learner.algorithms import paper
 from belated.learner.arrays import Array
 from belated.learner.confidence import Theory, beta_sdf_ucb, gamma_bound, greedy_gain, proposition1
 from belated.learner.delays.distributions import Fixed
 from belated.learner.gp.kernels import SE
-from belated.plotting.style import COLOUR, bundle, render_png, use_style
+from belated.plotting.style import COLOUR, render_png, use_style
 from belated.simulation.regret import regret
 from belated.simulation.samples import sample_function
 from belated.simulation.simulate import World, simulate
@@ -35,7 +35,7 @@ from belated.space.points import Points
 from belated.study import Study
 from reproduction.objectives import synthetic
 from reproduction.report.document import Block, Heading, Paragraph, Picture, Strong, TableBlock, Text
-from reproduction.report.layout import LineEnd, LineStyle, finish_axes, make_stacked_page
+from reproduction.report.layout import LineEnd, LineStyle, average_runs, finish_axes, make_stacked_page
 from reproduction.report.tables import count_decimals, format_p_cell, format_summary
 from reproduction.report.verdicts import LEVEL
 from reproduction.theory.measurements import Measurement, Quantity, SeedValues
@@ -261,7 +261,7 @@ def tabulate_means(found: Mapping[Quantity, SeedValues]) -> TableBlock:
         cells = {method: summarize_runs(found, case, method) for method in METHODS}
         places = [count_decimals([float(np.mean(cells[method][i])) for method in METHODS]) for i in range(3)]
         for method, values in cells.items():
-            numbers = (format_summary(summary(v), p) for v, p in zip(values, places, strict=True))
+            numbers = (format_summary(summarize(v), p) for v, p in zip(values, places, strict=True))
             rows.append((CASES[case].label, method, str(len(values[0])), *numbers))
     return TableBlock(titles, tuple(rows), frozenset({2, 3, 4, 5}))
 
@@ -273,9 +273,9 @@ class MethodPair:
     case: str
     a: str
     b: str
-    simple: Comparison
+    simple: PairedComparison
     p_simple: float
-    cumulative: Comparison
+    cumulative: PairedComparison
     p_cumulative: float
 
 
@@ -284,7 +284,7 @@ def compare_methods(found: Mapping[Quantity, SeedValues]) -> list[MethodPair]:
     made = []
     for case in CASES:
         values = {method: summarize_runs(found, case, method) for method in METHODS}
-        simple, cumulative = ([compare(values[a][i], values[b][i]) for a, b in PAIRS] for i in (0, 2))
+        simple, cumulative = ([compare_pairs(values[a][i], values[b][i]) for a, b in PAIRS] for i in (0, 2))
         p_simple, p_cumulative = (holm([each.p for each in those]) for those in (simple, cumulative))
         made += [
             MethodPair(case, a, b, simple[i], p_simple[i], cumulative[i], p_cumulative[i])
@@ -307,7 +307,7 @@ def tabulate_pairs(compared: list[MethodPair]) -> TableBlock:
     return TableBlock(titles, tuple(rows), frozenset({2, 3, 4, 5}))
 
 
-def _format_cells(c: Comparison, p: float) -> tuple[Text, Text]:
+def _format_cells(c: PairedComparison, p: float) -> tuple[Text, Text]:
     places = count_decimals([c.difference.mean, c.difference.error])
     return format_summary(c.difference, places), Strong(format_p_cell(p)) if p < LEVEL else format_p_cell(p)
 
@@ -319,7 +319,7 @@ def describe_pairs(compared: list[MethodPair]) -> str:
     return f"Significant (p < {LEVEL}) in average simple regret: {simple}. In cumulative regret: {cumulative}."
 
 
-def _describe_orders(found: list[tuple[MethodPair, Comparison]]) -> str:
+def _describe_orders(found: list[tuple[MethodPair, PairedComparison]]) -> str:
     """Who is below whom, and in which cases."""
     cases: dict[str, list[str]] = {}
     for each, c in found:
@@ -350,13 +350,13 @@ def draw_picture(found: Mapping[Quantity, SeedValues]) -> bytes:
 
 
 def _draw_lines(axes: Axes, quantity: str, lines: Mapping[str, SeedValues]) -> None:
-    bundles = {method: bundle(each.x, each.values) for method, each in lines.items()}
-    for i, (method, line) in enumerate(bundles.items()):
+    curves = {method: average_runs(each.x, each.values) for method, each in lines.items()}
+    for i, (method, line) in enumerate(curves.items()):
         style, at = STYLES[method], np.arange(len(line.mean)) % 3 == i
         axes.plot(line.iterations, line.mean, **style.line)
         axes.errorbar(line.iterations[at], line.mean[at], line.error[at], **style.marks)
-    axes.set_xlim(0, 1.015 * max(float(line.iterations[-1]) for line in bundles.values()))
-    axes.set_ylim(0, 1.08 * max(float(np.max(line.mean + line.error)) for line in bundles.values()))
-    ends = [LineEnd(method, float(line.mean[-1]), STYLES[method]) for method, line in bundles.items()]
-    runs = min(line.runs for line in bundles.values())
+    axes.set_xlim(0, 1.015 * max(float(line.iterations[-1]) for line in curves.values()))
+    axes.set_ylim(0, 1.08 * max(float(np.max(line.mean + line.error)) for line in curves.values()))
+    ends = [LineEnd(method, float(line.mean[-1]), STYLES[method]) for method, line in curves.items()]
+    runs = min(line.runs for line in curves.values())
     finish_axes(axes, "query", quantity, f"{CASES['rugged'].label}; mean of {runs} runs ± standard error", ends)

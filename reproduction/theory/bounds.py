@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from belated.comparison.statistics import summary
+from belated.comparison.statistics import summarize
 from belated.learner.arrays import Array
 from belated.learner.confidence import (
     Theory,
@@ -201,7 +201,7 @@ def tabulate_regret(found: Mapping[Quantity, SeedValues]) -> TableBlock:
 
 
 def _format_mean(values: Array) -> str:
-    found = summary(values)
+    found = summarize(values)
     return (
         f"{found.mean:,.0f} ± {found.error:,.0f}"
         if found.mean > 1000

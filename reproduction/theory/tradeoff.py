@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from belated.comparison.statistics import compare, holm, summary
+from belated.comparison.statistics import compare_pairs, holm, summarize
 from belated.learner.confidence import Theory
 from belated.learner.delays.distributions import Distribution, Geometric, Poisson
-from belated.plotting.style import COLOUR, bundle, render_png, use_style
+from belated.plotting.style import COLOUR, render_png, use_style
 from reproduction.report.document import Block, Heading, Paragraph, Picture, TableBlock
-from reproduction.report.layout import LineEnd, LineStyle, finish_axes, make_stacked_page
+from reproduction.report.layout import LineEnd, LineStyle, average_runs, finish_axes, make_stacked_page
 from reproduction.report.tables import count_decimals, format_summary
 from reproduction.theory.bounds import compute_bound
 from reproduction.theory.measurements import Measurement, Quantity, SeedValues
@@ -128,7 +128,7 @@ def tabulate_patience(found: Mapping[Quantity, SeedValues]) -> TableBlock:
         limit, theory, one = (found[Quantity(EXPERIMENT, law, quantity)] for quantity in (BOUND, REGRET, AT_ONE))
         places = count_decimals([*theory.mean, *one.mean])
         for m in theory.x.tolist():
-            measured = (format_summary(summary(each.at(m)), places) for each in (theory, one))
+            measured = (format_summary(summarize(each.at(m)), places) for each in (theory, one))
             rows.append((law, f"{m:g}", f"{delay.rho(m):.4f}", f"{limit.at(m)[0]:,.0f}", *measured))
     titles = ("delays", "m", "ρ", "Theorem 2", "regret, the theorem's β", "regret, β = 1")
     return TableBlock(titles, tuple(rows), frozenset({1, 2, 3, 4, 5}))
@@ -139,7 +139,7 @@ def describe_least(law: str, found: Mapping[Quantity, SeedValues]) -> str:
     said = [f"{law}: the bound is least at m = {find_least(found[Quantity(EXPERIMENT, law, BOUND)]):g}"]
     for quantity, words in ((REGRET, "with the theorem's β"), (AT_ONE, "with β = 1")):
         each = found[Quantity(EXPERIMENT, law, quantity)]
-        tests = [compare(each.at(m), each.at(OWN)) for m in ENDS]
+        tests = [compare_pairs(each.at(m), each.at(OWN)) for m in ENDS]
         against = " and ".join(
             f"{c.difference.mean:+.1f} at m = {m} (p {'< 0.0001' if p < 1e-4 else f'= {p:.4f}'})"
             for m, c, p in zip(ENDS, tests, holm([c.p for c in tests]), strict=True)
@@ -188,7 +188,7 @@ def _draw_regrets(axes: Axes, found: Mapping[Quantity, SeedValues]) -> None:
         for quantity, words in ((REGRET, ""), (AT_ONE, ", β = 1")):
             each = found[Quantity(EXPERIMENT, law, quantity)]
             style = replace(STYLES[law], dashed=bool(words), bold=not words)
-            line = bundle(each.x, each.values - each.at(OWN)[:, None])
+            line = average_runs(each.x, each.values - each.at(OWN)[:, None])
             axes.plot(line.iterations, line.mean, **style.line)
             axes.errorbar(line.iterations, line.mean, line.error, **style.marks)
             ends.append(LineEnd(law + words, float(line.mean[-1]), style))

@@ -1,13 +1,28 @@
-"""Words and tables that people read: counts, lists, columns."""
+"""Words and tables that people read: counts, durations, lists, columns."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+STYLE = re.compile(r"\x1b\[[0-9;]*m")  # bold and colours, which take no room
+UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 
 def format_count(n: int, noun: str, plural: str = "") -> str:
     """1 trial, 2 trials."""
     return f"{n} {noun if n == 1 else plural or noun + 's'}"
+
+
+def format_duration(seconds: float) -> str:
+    """2d 3h, 5m 20s, 0s: the two largest units."""
+    rest = max(0, round(seconds))
+    parts: list[str] = []
+    for unit, size in UNITS:
+        count, rest = divmod(rest, size)
+        if count or parts:
+            parts.append(f"{count}{unit}")
+    return " ".join([part for part in parts[:2] if not part.startswith("0")]) or "0s"
 
 
 def join_words(words: Sequence[str], last: str = " and ") -> str:
@@ -19,12 +34,18 @@ def join_words(words: Sequence[str], last: str = " and ") -> str:
 
 def align_columns(rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = (), indent: str = "") -> list[str]:
     """Each row as a line, its columns as wide as their widest cell: words to the left, `numbers` to the right."""
-    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    puts = [str.rjust if c in numbers else str.ljust for c in range(len(widths))]
-    return [
-        indent + "  ".join(put(cell, width) for put, cell, width in zip(puts, row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    widths = [max(_measure(row[c]) for row in rows) for c in range(len(rows[0]))]
+
+    def pad(c: int, cell: str) -> str:
+        room = " " * (widths[c] - _measure(cell))
+        return room + cell if c in numbers else cell + room
+
+    return [indent + "  ".join(pad(c, cell) for c, cell in enumerate(row)).rstrip() for row in rows]
+
+
+def _measure(cell: str) -> int:
+    """How many letters of a cell are seen."""
+    return len(STYLE.sub("", cell))
 
 
 def format_table(titles: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:

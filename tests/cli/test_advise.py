@@ -1,19 +1,16 @@
 """`belated advise`: the table, its JSON, and `belated new --patience auto`."""
 
-from pathlib import Path
-
 import pytest
 
 import belated
-from tests.cli.shell import invoke, said
+from tests.cli.shell import STORE, invoke, run_json
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
-STORE = "sqlite:///belated.db"
 NEW = ["--real", "x", "0", "1", "--silence", "floor", "--floor", "0", "--seed", "0"]
 
 
-def simulated(rounds: int) -> belated.Study:
+def simulate_study(rounds: int) -> belated.Study:
     study = belated.Study.open(STORE, "lab")
     for _ in belated.simulate(
         study,
@@ -32,21 +29,21 @@ def test_before_anything_was_heard() -> None:
     invoke("new", "lab", *NEW, "--patience", "5")
     sentence = "Too early to advise: 0 outcomes were heard, and it takes 10. Leave patience as it is (5 rounds)."
     assert invoke("advise", "lab").stdout == f"{sentence}\n"
-    plain = said("advise")
+    plain = run_json("advise")
     assert (plain["reason"], plain["recommended"], plain["patience"], plain["rows"]) == (sentence, None, None, [])
 
 
 def test_the_table_and_its_json_are_what_python_says() -> None:
     invoke("new", "lab", *NEW, "--patience", "5")
-    advice = simulated(20).advise()
+    advice = simulate_study(20).advise()
     assert advice.recommended == 3
     assert invoke("advise").stdout == f"{advice}\n"
     lines = invoke("advise", "lab").stdout.splitlines()
     assert lines[0].split() == ["m", "arrive", "by", "then", "kept", "open", "interval", "cost"]
     assert lines[1].endswith("advised")
     assert lines[2].endswith("now")
-    assert said("advise", "lab") == advice.plain()
-    assert said("advise", "lab", "--by", "clock")["scale"] == "clock"
+    assert run_json("advise", "lab") == advice.plain()
+    assert run_json("advise", "lab", "--by", "clock")["scale"] == "clock"
 
 
 def test_bad_input_is_refused_in_one_sentence() -> None:
@@ -63,14 +60,7 @@ def test_a_study_that_chooses_its_patience() -> None:
     assert "exists" in invoke("new", "lab", *NEW, "--patience", "auto").stdout
     refused = invoke("new", "lab", *NEW, "--patience", "20", code=2)
     assert refused.stderr == "Error: study 'lab' exists with another patience: auto (got 20 rounds)\n"
-    assert simulated(20).settings.patience.m == 3
+    assert simulate_study(20).settings.patience.m == 3
     assert "patience auto, now 3 rounds" in invoke("show", "lab").stdout
     assert invoke("advise", "lab").stdout.splitlines()[1].endswith("advised, now")
     invoke("check", "lab")
-
-
-def test_a_file_may_say_so_too() -> None:
-    Path("space.toml").write_text('silence = "unknown"\npatience = "auto-clock"\n[space]\nx = { real = [0, 1] }\n')
-    invoke("new", "lab", "--space", "space.toml")
-    patience = belated.Study.open(STORE, "lab").settings.patience
-    assert (patience.auto, patience.by_clock) == (True, True)

@@ -13,10 +13,10 @@ import belated
 from belated.delays.wording import describe_counts, describe_forecast, format_time
 from belated.learner.delays.distributions import ByInput, Distribution, Geometric, Poisson
 from tests.cli import shell
+from tests.cli.shell import STORE, check_refused
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
-STORE = "sqlite:///belated.db"
 SLOW = ByInput(lambda params: Geometric(0.3 / (1 + 5 * params["x"])))
 
 
@@ -27,15 +27,15 @@ def invoke(*args: str) -> Result:
     return ran
 
 
-def said(*args: str) -> Any:
-    return shell.parsed(invoke(*args, "--json"))
+def run_json(*args: str) -> Any:
+    return shell.parse_json(invoke(*args, "--json"))
 
 
 def anywhere(study: belated.Study) -> dict[str, Any]:
     return {"x": float(np.random.default_rng([17, study.rounds]).random())}
 
 
-def simulated(delay: ByInput | Distribution, rounds: int = 150, **settings: Any) -> belated.Study:
+def simulate_study(delay: ByInput | Distribution, rounds: int = 150, **settings: Any) -> belated.Study:
     study = belated.Study.create(
         STORE, "lab", **{"space": {"x": belated.Real(0, 1)}, "silence": "floor", "floor": -2, "seed": 0, **settings}
     )
@@ -49,7 +49,7 @@ def simulated(delay: ByInput | Distribution, rounds: int = 150, **settings: Any)
 def test_before_anything_was_asked_or_heard() -> None:
     invoke("new", "lab", "--real", "x", "0", "1", "--silence", "unknown")
     assert invoke("delays").stdout == "0 heard, 0 pending.\n"
-    assert said("delays")["quantiles"][0] == {"share": 0.25, "within": None}
+    assert run_json("delays")["quantiles"][0] == {"share": 0.25, "within": None}
     invoke("ask", "-n", "3")
     assert invoke("delays", "lab").stdout == (
         "0 heard, 3 pending.\n\nFewer than ten were heard: too few for a forecast.\n"
@@ -65,7 +65,7 @@ def test_before_anything_was_asked_or_heard() -> None:
 
 
 def test_the_layout_has_every_sentence_once() -> None:
-    study = simulated(Poisson(6), patience=20)
+    study = simulate_study(Poisson(6), patience=20)
     study.add({"x": 0.5}, 0.1)
     report, printed = study.delays(), invoke("delays").stdout
     lines = printed.splitlines()
@@ -82,33 +82,41 @@ def test_the_layout_has_every_sentence_once() -> None:
     assert lines[10].startswith("Within patience (20 rounds) 100 % arrive (95 % confidence: between ")
     assert lines[-2].startswith("No sign that delays depend on the query (p = ")
     assert "!" not in printed
-    assert said("delays", "lab") == report.plain()
-    assert said("delays", "lab")["warning"] == ""
-    by_clock = said("delays", "lab", "--by", "clock")
+    assert run_json("delays", "lab") == report.plain()
+    assert run_json("delays", "lab")["warning"] == ""
+    assert "!" not in invoke("advise").stdout
+    assert run_json("advise")["warning"] == ""
+    by_clock = run_json("delays", "lab", "--by", "clock")
     assert (by_clock["scale"], by_clock["in_time"]) == ("clock", None)
 
 
 def test_what_has_not_come_yet() -> None:
-    simulated(belated.delays.Sometimes(Poisson(3), 0.6), rounds=60, silence="unknown", floor=None)
+    simulate_study(belated.delays.Sometimes(Poisson(3), 0.6), rounds=60, silence="unknown", floor=None)
     lines = invoke("delays").stdout.splitlines()
     assert lines[6:8] == ["90 %   not yet", "95 %   not yet"]
     assert any(line.startswith("About ") and line.endswith(" never come.") for line in lines)
 
 
 def test_the_warning_comes_last_in_words_and_not_as_pythons() -> None:
-    study = simulated(SLOW, patience=20)
+    study = simulate_study(SLOW, patience=20)
     with pytest.warns(belated.SilenceWarning):
         warning = study.delays().warning
     for verb in ("delays", "advise"):
         assert invoke(verb).stdout.endswith(f"\n! {warning}\n")
-        assert said(verb)["warning"] == warning
+        assert run_json(verb)["warning"] == warning
     program = [sys.executable, "-W", "always", "-c", "from belated.cli import main; main()"]
     ran = subprocess.run([*program, "delays", "lab"], capture_output=True, text=True, check=True)
     assert (ran.stderr, ran.stdout) == ("", invoke("delays", "lab").stdout)
 
 
-def test_no_warning_where_delays_do_not_depend_on_the_query() -> None:
-    simulated(Poisson(6), patience=20)
-    for verb in ("delays", "advise"):
-        assert "!" not in invoke(verb).stdout
-        assert said(verb)["warning"] == ""
+REFUSED = [
+    (["delays", "--by", "days"], 'by must be "rounds" or "clock" (got \'days\')'),
+    (["delays", "lob"], "there is no study 'lob'; there are lab"),
+    (["delays", "lab", "2"], "the arguments must be [NAME] (got lab 2)"),
+]
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
+def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
+    check_refused(args, sentence)

@@ -11,15 +11,16 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from belated.comparison.statistics import (
-    compare,
-    differences,
+    average_ranks,
+    compare_pairs,
     holm,
     least_p,
-    mean_ranks,
     ranks,
     sign_flip,
     signed_ranks,
-    summary,
+    subtract_pairs,
+    summarize,
+    summarize_curves,
 )
 from belated.errors import InvalidInput
 
@@ -53,7 +54,7 @@ def test_sign_flips_are_scipys(pair: tuple[np.ndarray, np.ndarray]) -> None:
 @given(samples)
 def test_signed_ranks_are_counted_over_all_signs(pair: tuple[np.ndarray, np.ndarray]) -> None:
     a, b = pair
-    d = differences(a, b)
+    d = subtract_pairs(a, b)
     d = d[d != 0]
     by_hand = counted(np.sign(d) * stats.rankdata(np.round(np.abs(d), 9))) if len(d) else 1.0
     assert signed_ranks(a, b) == pytest.approx(by_hand, abs=1e-12)
@@ -83,7 +84,7 @@ def test_rounding_makes_and_breaks_no_ties() -> None:
         whole = rng.integers(50, 90, (2, 10))
         a, b = (np.array([float(f"{v / 231:.10g}") for v in row]) for row in whole)
         assert sign_flip(a, b) == counted((whole[0] - whole[1]).astype(float))
-        assert compare(a, b).tied == int(np.sum(whole[0] == whole[1]))
+        assert compare_pairs(a, b).tied == int(np.sum(whole[0] == whole[1]))
 
 
 @given(arrays(float, st.integers(1, 20), elements=coarse))
@@ -94,7 +95,7 @@ def test_ranks_are_scipys(values: np.ndarray) -> None:
 def test_what_is_no_pair_is_refused() -> None:
     for a, b in (([1.0], [1.0, 2.0]), ([], []), ([math.nan], [1.0]), ([1.0], [math.inf])):
         with pytest.raises(InvalidInput):
-            compare(a, b)
+            compare_pairs(a, b)
 
 
 # Holm: four p-values by hand: 4 × 0.005, 3 × 0.01, 2 × 0.03, and 1 × 0.04 raised to the one before it.
@@ -122,7 +123,7 @@ def test_holm_is_between_nothing_and_bonferroni_and_keeps_the_order(p: list[floa
 
 
 def test_a_comparison_by_hand() -> None:
-    found = compare([1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 5.0, 3.0])  # differences -1, 0, -2, 1
+    found = compare_pairs([1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 5.0, 3.0])  # differences -1, 0, -2, 1
     assert (found.pairs, found.a, found.b) == (4, 2.5, 3.0)
     assert (found.won, found.tied, found.lost) == (2, 1, 1)
     spread = math.sqrt((0.25 + 0.25 + 2.25 + 2.25) / 3)  # around the mean, -0.5
@@ -130,16 +131,23 @@ def test_a_comparison_by_hand() -> None:
     assert found.difference.error == pytest.approx(spread / 2)
     assert found.effect == pytest.approx(-0.5 / spread)
     assert found.p == 12 / 16  # |±1 ± 2 ± 1| ≥ 2 in six of eight ways, with 0 either way
-    assert math.isnan(compare([1.0, 2.0], [2.0, 3.0]).effect)  # the differences do not differ
-    assert math.isnan(compare([1.0], [2.0]).effect)
+    assert math.isnan(compare_pairs([1.0, 2.0], [2.0, 3.0]).effect)  # the differences do not differ
+    assert math.isnan(compare_pairs([1.0], [2.0]).effect)
 
 
 def test_a_standard_error_is_scipys_and_one_run_has_none() -> None:
     values = np.random.default_rng(2).normal(size=10)
-    assert summary(values).error == pytest.approx(stats.sem(values))
-    assert math.isnan(summary([1.0]).error)
+    assert summarize(values).error == pytest.approx(stats.sem(values))
+    assert math.isnan(summarize([1.0]).error)
 
 
 def test_mean_ranks_by_hand() -> None:
-    found = mean_ranks(np.array([[0.1, 0.2, 0.3], [0.2, 0.2, 0.1], [0.3, 0.1, 0.2]]))  # curves × runs
+    found = average_ranks(np.array([[0.1, 0.2, 0.3], [0.2, 0.2, 0.1], [0.3, 0.1, 0.2]]))  # curves × runs
     assert [rank.mean for rank in found] == pytest.approx([(1 + 2.5 + 3) / 3, (2 + 2.5 + 1) / 3, (3 + 1 + 2) / 3])
+
+
+def test_curves_have_a_mean_and_a_standard_error_in_every_round() -> None:
+    summary = summarize_curves(np.array([[1.0, 2.0], [3.0, 2.0], [8.0, 2.0]]))
+    assert summary.mean.tolist() == [4.0, 2.0]
+    assert summary.error == pytest.approx([np.sqrt(13.0 / 3.0), 0.0])
+    assert np.all(np.isnan(summarize_curves(np.ones((1, 2))).error))

@@ -1,48 +1,33 @@
-"""Names at the ends of lines never cover each other, and the picture is a picture."""
+"""The picture of the demo: its formats, its size, its colours."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from belated.plotting.demo import MEANING, draw
-from belated.plotting.style import COLOUR, FORMATS, push_apart
-from belated.simulation.contest import Contest, Task, hold
-
-GAP, LOW = 0.05, 0.01
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=10))
-def test_names_are_apart_in_order_and_as_near_as_that_allows(ends: list[float]) -> None:
-    ends = sorted(ends)
-    placed = push_apart(ends, GAP, LOW)
-    assert min(placed) >= LOW - 1e-12
-    assert np.all(np.diff(placed) >= GAP - 1e-12)
-    free = np.diff(ends) >= GAP
-    if np.all(free) and ends[0] >= LOW:
-        assert placed == pytest.approx(ends)
+from belated.comparison.demo import MEANING, DemoResult, SyntheticProblem, run_demo
+from belated.plotting.demo import draw_demo
+from belated.plotting.style import COLOUR, FORMATS
 
 
 @pytest.fixture(scope="module")
-def small() -> Contest:
-    return hold(Task(points=60, rounds=15), [0, 1], 1)
+def small() -> DemoResult:
+    return run_demo(SyntheticProblem(points=60, rounds=15), [0, 1])
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_a_picture_is_written_in_the_format_of_its_name(small: Contest, tmp_path: Path, ending: str) -> None:
+def test_a_picture_is_written_in_the_format_of_its_name(small: DemoResult, tmp_path: Path, ending: str) -> None:
     first = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}[ending]
-    draw(small, tmp_path / f"a{ending}", 60)
-    draw(small, tmp_path / f"b{ending}", 60)
+    draw_demo(small, tmp_path / f"a{ending}", 60)
+    draw_demo(small, tmp_path / f"b{ending}", 60)
     written = (tmp_path / f"a{ending}").read_bytes()
     assert written.startswith(first)
     assert written == (tmp_path / f"b{ending}").read_bytes()
 
 
-def test_a_picture_has_the_size_and_the_colours_it_should(small: Contest, tmp_path: Path) -> None:
-    draw(small, tmp_path / "a.png", 60)
+def test_a_picture_has_the_size_and_the_colours_it_should(small: DemoResult, tmp_path: Path) -> None:
+    draw_demo(small, tmp_path / "a.png", 60)
     pixels = imread(tmp_path / "a.png")[..., :3]
     assert pixels.shape[:2] == (432, 720)
     for colour in (COLOUR[silence] for silence in MEANING):
@@ -54,5 +39,5 @@ def test_a_picture_has_the_size_and_the_colours_it_should(small: Contest, tmp_pa
 
 
 def test_one_seed_has_no_bars_and_still_a_picture(tmp_path: Path) -> None:
-    draw(hold(Task(points=60, rounds=4), [0], 1), tmp_path / "a.png", 40)
+    draw_demo(run_demo(SyntheticProblem(points=60, rounds=4), [0]), tmp_path / "a.png", 40)
     assert (tmp_path / "a.png").stat().st_size > 5_000

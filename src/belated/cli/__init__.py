@@ -1,8 +1,8 @@
 """The shell: `belated COMMAND`.
 
-A command's module is imported when the command is used, so that `belated --help` stays fast; rich and matplotlib are
-imported by the functions that need them. Bad input ends with one sentence on stderr and exit code 2. What Python warns
-of, a command says in words.
+A command's module is imported when the command is used, so that `belated --help` stays fast. rich and matplotlib are
+imported by the functions that need them. Bad input ends with one sentence on stderr and exit code 2. The commands print
+the warnings of `SilenceWarning` themselves.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
@@ -19,25 +20,25 @@ import click
 import belated
 from belated.errors import BelatedError, SilenceWarning
 
-# name -> (module that holds a click command of that name, what `belated --help` says of it)
+# name -> (the module of the click command, what `belated --help` says of it)
 COMMANDS = {
     "new": ("belated.cli.new", "Make a study."),
     "ask": ("belated.cli.ask", "Ask what to try next."),
-    "tell": ("belated.cli.tell", "Tell what came of a trial, or of many."),
-    "add": ("belated.cli.ask", "Add a query that was tried before or elsewhere."),
-    "fail": ("belated.cli.tell", "End a trial without an outcome: lost, infeasible or withdrawn."),
-    "amend": ("belated.cli.tell", "Put right an outcome, or the study's floor or limits."),
-    "show": ("belated.cli.show", "Show what is pending, heard, late, expired and failed."),
-    "best": ("belated.cli.show", "Show the trial with the best outcome so far."),
-    "delays": ("belated.cli.delays", "Say how long outcomes take, how many still come, and what that depends on."),
+    "tell": ("belated.cli.tell", "Tell the outcome of a trial, or of many."),
+    "add": ("belated.cli.add", "Add a query that was tried before or elsewhere."),
+    "fail": ("belated.cli.fail", "End a trial without an outcome: lost, infeasible or withdrawn."),
+    "amend": ("belated.cli.amend", "Correct an outcome, or the study's floor or limits."),
+    "show": ("belated.cli.show", "Show every trial: pending, heard, late, expired, failed."),
+    "best": ("belated.cli.best", "Show the trial with the best outcome so far."),
+    "delays": ("belated.cli.delays", "Say how long outcomes take, how many still come, and what delays depend on."),
     "advise": ("belated.cli.advise", "Say how long to wait for an outcome, what that costs, and why."),
-    "compare": ("belated.cli.compare", "Which settings would have served a study best, in its own world."),
-    "plot": ("belated.cli.plot", "Draw outcomes over time, the delays, and the belief: a picture."),
-    "export": ("belated.cli.transfer", "Write every trial as CSV or JSON lines."),
-    "import": ("belated.cli.transfer", "Take in trials from CSV or JSON lines."),
-    "check": ("belated.cli.show", "Check that a study's record is whole."),
-    "close": ("belated.cli.show", "Ask no more."),
-    "demo": ("belated.cli.demo", "Race the paper's six algorithms and the default: a table and a picture."),
+    "compare": ("belated.cli.compare", "Say which settings would have worked best for a study."),
+    "plot": ("belated.cli.plot", "Draw a picture: outcomes over time, the delays, the belief."),
+    "export": ("belated.cli.export", "Write every trial as CSV or JSON lines."),
+    "import": ("belated.cli.import_", "Add trials from CSV or JSON lines."),
+    "check": ("belated.cli.check", "Check the record of a study."),
+    "close": ("belated.cli.close", "Close a study: ask no more."),
+    "demo": ("belated.cli.demo", "Compare the paper's six algorithms and the default: a table and a picture."),
 }
 
 
@@ -48,8 +49,8 @@ class Refusal(click.ClickException):
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
-    """Errors of ours and of click's parser as a refusal; an interrupt as exit code 130, the shell's own."""
+def refuse_errors() -> Iterator[None]:
+    """Turn errors of belated and of click's parser into a Refusal, and Ctrl-C into exit code 130."""
     try:
         yield
     except click.exceptions.NoArgsIsHelpError:
@@ -63,7 +64,7 @@ def refusing() -> Iterator[None]:
         raise click.exceptions.Exit(130) from None
 
 
-class Commands(click.Group):
+class LazyGroup(click.Group):
     """A group whose commands are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -76,20 +77,30 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), attribute)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            close = get_close_matches(args[0], COMMANDS, 1)
+            raise click.UsageError(
+                f"there is no command {args[0]!r}; " + (f"did you mean {close[0]}?" if close else "see belated --help")
+            )
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        with refusing():
+        with refuse_errors():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with refusing(), warnings.catch_warnings(action="ignore", category=SilenceWarning):
+        with refuse_errors(), warnings.catch_warnings(action="ignore", category=SilenceWarning):
             return super().invoke(ctx)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(belated.__version__, prog_name="belated", message="%(prog)s %(version)s")
 def main() -> None:
     """Bayesian optimisation for results that come back late."""

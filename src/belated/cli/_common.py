@@ -1,6 +1,6 @@
-"""What every verb shares: where its study is, how its arguments are read, and how it speaks.
+"""What every command shares: where its study is, how its arguments are read, and how it prints.
 
-A study is found in the store that --store or BELATED_STORE names. Its own name comes first among the arguments, and may
+A study is found in the store that --store or BELATED_STORE names. Its own name comes first among the arguments. It may
 be left out where the store holds one study only.
 """
 
@@ -9,47 +9,51 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
 from belated import Study, studies
 from belated.cli.io.cells import NUMBER
-from belated.errors import AlreadyTold, BelatedError, InvalidInput, UnknownStudy
+from belated.errors import InvalidInput, UnknownStudy
 from belated.record.ledger.passwords import masked
 from belated.study import NAME
 from belated.validation import listed, shown
 
 STORE = "sqlite:///belated.db"
 NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)", re.ASCII | re.IGNORECASE)
+LONGEST = 80  # characters of the arguments that a message repeats
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def verb(arguments: str = "") -> Callable[[Function], Callable[..., Any]]:
-    """The options that every verb has, and its arguments as they are, `words`; usage calls them `arguments`."""
+# Options and arguments ------------------------------------------------------------------------------------------------
+
+
+def study_arguments(usage: str) -> Callable[[Function], Callable[..., Any]]:
+    """The option --store, and the arguments as they were typed, `words`; the help calls them `usage`."""
 
     def wrap(function: Function) -> Callable[..., Any]:
-        at = click.argument("words", nargs=-1, metavar=arguments, type=click.UNPROCESSED)
-        where = click.option(
+        arguments = click.argument("words", nargs=-1, metavar=usage, type=click.UNPROCESSED)
+        store = click.option(
             "--store",
             "url",
             envvar="BELATED_STORE",
             default=STORE,
             metavar="URL",
-            help=f"Where the study is kept; or set BELATED_STORE.  [default: {STORE}]",
+            help=f"Where the study is stored; or set BELATED_STORE.  [default: {STORE}]",
         )
-        wrapped: Callable[..., Any] = at(where(function))
+        wrapped: Callable[..., Any] = arguments(store(function))
         return wrapped
 
     return wrap
 
 
-def as_json(function: Function) -> Function:
+def json_option(function: Function) -> Function:
     return click.option("--json", "in_json", is_flag=True, help="Print JSON, for a script.")(function)
 
 
-class Signed(click.Command):
-    """A command among whose arguments -0.5 is a number and no option."""
+class SignedCommand(click.Command):
+    """A command that reads -0.5 as a number, not as an option."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["context_settings"] = {"ignore_unknown_options": True, **(kwargs.get("context_settings") or {})}
@@ -63,39 +67,57 @@ class Signed(click.Command):
         return rest
 
 
-def taken(words: Sequence[str], count: int, usage: str) -> tuple[str | None, Sequence[str]]:
-    """The study's name, if it is said, and the `count` other arguments."""
+def split_name(words: Sequence[str], count: int, usage: str) -> tuple[str | None, Sequence[str]]:
+    """The study's name, if it was typed, and the `count` other arguments."""
     if len(words) == count:
         return None, words
     if len(words) == count + 1:
         return words[0], words[1:]
-    raise misused(words, usage)
+    refuse_arguments(words, usage)
 
 
-def of_trial(words: Sequence[str], command: str, last: str, such_as: str, usage: str) -> tuple[str | None, str, str]:
-    """The study's name, if it is said, a trial's number and the argument after it; where one is missing, which one."""
+def split_trial(words: Sequence[str], command: str, last: str, example: str, usage: str) -> tuple[str | None, str, str]:
+    """The study's name, if it was typed, a trial's number, and the argument after it.
+
+    Where one of these is missing, the message says which one. last is what the usage calls the last argument, example
+    is a text that it could be.
+    """
     named = len(words) > 0 and NAME.fullmatch(words[0]) is not None and NUMBER.fullmatch(words[0]) is None
     rest = words[1:] if named else words
     if len(rest) == 1:
-        counts = rest[0].isascii() and rest[0].isdigit()
-        typed = " ".join([command, *words[:named], rest[0] if counts else "1", such_as])
-        what = last if counts else "NUMBER"
-        raise InvalidInput(f"{what} is missing; for example: belated {typed} (got {_said(words)})")
-    name, (which, value) = taken(words, 2, usage)
-    return name, which, value
+        is_number = rest[0].isascii() and rest[0].isdigit()
+        typed = " ".join([command, *words[:named], rest[0] if is_number else "1", example])
+        what = last if is_number else "NUMBER"
+        raise InvalidInput(f"{what} is missing; for example: belated {typed} (got {_join_words(words)})")
+    name, (number, value) = split_name(words, 2, usage)
+    return name, number, value
 
 
-def misused(words: Sequence[str], usage: str) -> InvalidInput:
-    return InvalidInput(f"the arguments must be {usage} (got {_said(words)})")
+def refuse_arguments(words: Sequence[str], usage: str) -> NoReturn:
+    raise InvalidInput(f"the arguments must be {usage} (got {_join_words(words)})")
 
 
-def _said(words: Sequence[str]) -> str:
-    said = " ".join(" ".join(words).split()) or "nothing"
-    return said if len(said) <= 80 else said[:77] + "..."
+def _join_words(words: Sequence[str]) -> str:
+    text = " ".join(" ".join(words).split()) or "nothing"
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def name_of(url: str, name: str | None) -> str:
-    """The study's name; the only one there is, where none is said."""
+def parse_trial_number(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        return int(text)
+    raise InvalidInput(f"NUMBER must be a trial's number: 1, 2, 3, ... (got {shown(text)})")
+
+
+def require_at_least(option: str, value: int, least: int) -> None:
+    if value < least:
+        raise InvalidInput(f"{option} must be at least {least} (got {value})")
+
+
+# The study ------------------------------------------------------------------------------------------------------------
+
+
+def find_name(url: str, name: str | None) -> str:
+    """The study's name; where none was typed, that of the only study there is."""
     if name is not None:
         return name
     names = studies(url)
@@ -106,35 +128,23 @@ def name_of(url: str, name: str | None) -> str:
     raise InvalidInput(f"name the study: there are {listed(names)}")
 
 
-def opened(url: str, name: str | None) -> Study:
-    return Study.open(url, name_of(url, name))
+def open_study(url: str, name: str | None) -> Study:
+    return Study.open(url, find_name(url, name))
 
 
-def following(study: Study, url: str, command: str) -> str:
-    """The next command that a person may type, `{}` in it being this study."""
-    typed = click.get_current_context().get_parameter_source("url") is click.core.ParameterSource.COMMANDLINE
-    return f"belated {command.format(study.name)}" + (f" --store {masked(url)}" if typed else "")
+# Printing -------------------------------------------------------------------------------------------------------------
 
 
-def say(plain: Any, in_json: bool, words: Callable[[], str]) -> None:
+def print_result(plain: Any, in_json: bool, format_words: Callable[[], str]) -> None:
     """Print for a script or for a person."""
-    click.echo(json.dumps(plain, allow_nan=False) if in_json else words())
+    click.echo(json.dumps(plain, allow_nan=False) if in_json else format_words())
 
 
-def warn(sentence: str) -> None:
+def print_warning(sentence: str) -> None:
     click.echo(f"Warning: {sentence}", err=True)
 
 
-def number_of(text: str) -> int:
-    """A trial's number as it was typed."""
-    if text.isascii() and text.isdigit() and len(text) < 19:
-        return int(text)
-    raise InvalidInput(f"NUMBER must be a trial's number: 1, 2, 3, ... (got {shown(text)})")
-
-
-def remedied(error: BelatedError, study: Study, number: int, value: float) -> BelatedError:
-    """A conflict, with the command that resolves it."""
-    if not isinstance(error, AlreadyTold):
-        return error
-    remedy = f'belated amend {study.name} {number} {value!r} --reason "..."'
-    return type(error)(f"{error}. If this one is right: {remedy}")
+def suggest_command(study: Study, url: str, command: str) -> str:
+    """A command that a person may type next; {} in it is replaced by the study's name."""
+    typed = click.get_current_context().get_parameter_source("url") is click.core.ParameterSource.COMMANDLINE
+    return f"belated {command.format(study.name)}" + (f" --store {masked(url)}" if typed else "")

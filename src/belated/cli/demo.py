@@ -6,158 +6,100 @@ The picture of the README is made by
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from belated.errors import InvalidInput, Unavailable
+from belated.cli._common import json_option, require_at_least
+from belated.cli._picture import check_picture, choose_path, picture_options, print_with_picture
+from belated.comparison.demo import MEANING, DemoResult, SyntheticProblem, run_demo
+from belated.comparison.statistics import Summary
 from belated.execution.parallel import cores
-from belated.plotting.demo import draw
-from belated.plotting.style import FORMATS
-from belated.simulation.contest import ENTRANTS, Contest, Summary, Task, hold
-from belated.wording import format_count
+from belated.learner.arrays import Array
+from belated.plotting.demo import draw_demo
+from belated.wording import align_columns
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-MEANINGS = (
-    "floor: no news is the worst news.  unknown: it is coming, it is merely late.\n"
-    "ignored: what is not heard is not there.  CPU: per ask, fits included."
-)
+WIDTH = 80  # of a line of text
 
 
 @click.command()
-@click.option("--seeds", default=10, show_default=True, help="How many functions to optimise; each algorithm gets all.")
+@click.option(
+    "--seeds", default=10, show_default=True, help="How many functions; every algorithm optimises all of them."
+)
 @click.option("--rounds", default=100, show_default=True, help="Queries per function.")
 @click.option("--points", default=1000, show_default=True, help="Equally spaced points of [0, 1] to choose from.")
-@click.option("--workers", type=int, help="Processes to run in.  [default: one per core]")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="Where to write the picture (.png, .pdf, .svg).  [default: belated-demo.png; none with --json]",
-)
-@click.option("--dpi", default=150, show_default=True, help="Dots per inch of the picture, which is 12 inches wide.")
-@click.option("--json", "as_json", is_flag=True, help="Print every number as JSON instead of the table.")
-def demo(seeds: int, rounds: int, points: int, workers: int | None, out: Path | None, dpi: int, as_json: bool) -> None:
-    """Race the paper's six algorithms and the default on functions whose values are heard late.
+@click.option("--workers", type=int, help="How many processes to use.  [default: one per core]")
+@picture_options(default="belated-demo.png; none with --json")
+@json_option
+def demo(seeds: int, rounds: int, points: int, workers: int | None, out: Path | None, dpi: int, in_json: bool) -> None:
+    """Compare the paper's six algorithms and the default on functions whose values are heard late.
 
     The paper's synthetic problem: f drawn from a Gaussian process on 1000 points, outcomes Poisson(10) rounds late.
-    Every algorithm gets the same functions, noise and delays. Ends in a table and a picture; takes well under a minute
-    on two cores.
+    Every algorithm gets the same functions, noise and delays. Prints a table and writes a picture; takes less than a
+    minute on two cores.
+
+    \b
+    Examples:
+      $ belated demo
+      $ belated demo --seeds 3 --rounds 50 --json
     """
     workers = cores() if workers is None else workers
-    at_least("seeds", seeds, 1)
-    at_least("rounds", rounds, 1)
-    at_least("points", points, 10)
-    at_least("workers", workers, 1)
-    at_least("dpi", dpi, 30)
-    wanted = out if as_json or out is not None else Path("belated-demo.png")
-    if wanted is not None:
-        writable(wanted)
-    task = Task(points=points, rounds=rounds)
-    with progress(seeds * len(ENTRANTS), hidden=as_json) as done:
-        contest = hold(task, range(seeds), workers, done)
-    if not as_json:
-        show(contest)
-    missing = None if wanted is None else save(contest, wanted, dpi)
-    if as_json:
-        click.echo(json.dumps({**contest.plain(), "picture": str(wanted) if wanted and not missing else None}))
-    if missing is not None and out is not None:
-        raise missing
-    if missing is not None:
-        click.echo(f"No picture: {missing}", err=True)
-    elif not as_json:
-        click.echo(f"The picture: {wanted}")
+    require_at_least("--seeds", seeds, 1)
+    require_at_least("--rounds", rounds, 1)
+    require_at_least("--points", points, 10)
+    require_at_least("--workers", workers, 1)
+    path = choose_path(out, "belated-demo.png", in_json)
+    check_picture(path, dpi)
+    result = run_demo(SyntheticProblem(points=points, rounds=rounds), range(seeds), workers, progress=not in_json)
+    print_with_picture(
+        result.plain(),
+        in_json,
+        lambda: print_table(result),
+        asked=out,
+        out=path,
+        draw=lambda path: draw_demo(result, path, dpi),
+    )
 
 
-def at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise InvalidInput(f"--{name} must be at least {least} (got {value})")
-
-
-def writable(out: Path) -> None:
-    """Refuse a picture that could not be written, before the work and not after it."""
-    if out.suffix.lower() not in FORMATS:
-        raise InvalidInput(f"--out must end in {', '.join(FORMATS)} (got {out})")
-    if not out.parent.is_dir():
-        raise InvalidInput(f"--out must be in a folder that exists (got {out})")
-    if out.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK):
-        raise InvalidInput(f"--out must be a file that can be written (got {out})")
-
-
-def save(contest: Contest, out: Path, dpi: int) -> Unavailable | None:
-    """Write the picture, or say what is not installed."""
-    try:
-        draw(contest, out, dpi)
-    except Unavailable as missing:
-        return missing
-    except OSError as error:
-        raise InvalidInput(f"--out must be a file that can be written (got {out}: {error.strerror})") from error
-    return None
-
-
-@contextmanager
-def progress(runs: int, hidden: bool) -> Iterator[Callable[[], None]]:
-    """A bar on stderr; what it gives is to be called after each run."""
-    if hidden:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        racing = bar.add_task(f"{len(ENTRANTS)} algorithms, {format_count(runs // len(ENTRANTS), 'seed')}", total=runs)
-        yield lambda: bar.advance(racing)
-
-
-def show(contest: Contest) -> None:
-    """The table, what its words mean, and what is seen."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    task, n = contest.task, len(contest.seeds)
+def print_table(result: DemoResult) -> None:
+    """The table, what its words mean, and what the numbers say."""
+    problem, n = result.problem, len(result.seeds)
     what = "Regret of one seed" if n == 1 else f"Regret, mean ± standard error of {n} seeds"
-    console.print(f"[bold]{what}[/bold]: {task.points} points, Poisson({task.mean_delay:g}) delays\n")
-    console.print(table(contest))
-    console.print(f"\n{MEANINGS}", style="dim")
-    console.print(f"\n{contest.seen()}\n")
+    click.echo(f"{click.style(what, bold=True)}: {problem.points} points, Poisson({problem.mean_delay:g}) delays\n")
+    click.echo("\n".join(format_methods(result)))
+    words = [*(f"{silence}: {meaning}." for silence, meaning in MEANING.items()), "CPU: per ask, fits included."]
+    click.echo("\n" + click.style("\n".join("  ".join(words[i : i + 2]) for i in (0, 2)), dim=True))
+    click.echo(f"\n{textwrap.fill(result.conclusion, WIDTH)}\n")
 
 
-def table(contest: Contest) -> Table:
-    """One row per algorithm; the best of each column in bold."""
-    from rich import box
-    from rich.table import Table
-
-    T = contest.task.rounds
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
-    made.add_column("algorithm", no_wrap=True)
-    made.add_column("silence", no_wrap=True)
-    for t in contest.milestones:
-        made.add_column(f"simple\nround {t}", justify="right", no_wrap=True)
-    made.add_column(f"cumulative\nround {T}", justify="right", no_wrap=True)
-    made.add_column("CPU\nms", justify="right", no_wrap=True)
-    columns = [
-        *(bold_best([cell(s.simple, t, 4 if t == T else 3) for s in contest.standings]) for t in contest.milestones),
-        bold_best([cell(s.cumulative, T, 1) for s in contest.standings]),
-        bold_best([f"{1e3 * s.cpu:.1f}" for s in contest.standings]),
+def format_methods(result: DemoResult) -> list[str]:
+    """A line per method, the best of each column in bold."""
+    T, milestones = result.problem.rounds, result.problem.milestones
+    numbers = [
+        *(bold_least([format_cell(m.simple, t, 4 if t == T else 3) for m in result.methods]) for t in milestones),
+        bold_least([format_cell(m.cumulative, T, 1) for m in result.methods]),
+        bold_least([f"{1e3 * m.cpu:.1f}" for m in result.methods]),
     ]
-    for row, standing in enumerate(contest.standings):
-        made.add_row(standing.entrant.algorithm, standing.entrant.silence, *(column[row] for column in columns))
-    return made
+    titles = [
+        ["", "", *("simple" for _ in milestones), "cumulative", "CPU"],
+        ["algorithm", "silence", *(f"round {t}" for t in milestones), f"round {T}", "ms"],
+    ]
+    rows = [
+        [m.method.algorithm, m.method.silence, *(column[i] for column in numbers)] for i, m in enumerate(result.methods)
+    ]
+    lines = align_columns([*titles, *rows], numbers=range(2, len(titles[0])))
+    return [*lines[:2], "─" * len(lines[1]), *lines[2:]]
 
 
-def cell(summary: Summary, t: int, digits: int) -> str:
+def format_cell(summary: Summary[Array], t: int, digits: int) -> str:
     mean, error = summary.mean[t - 1], summary.error[t - 1]
     return f"{mean:.{digits}f}" + ("" if error != error else f"±{error:.{digits}f}")
 
 
-def bold_best(cells: list[str]) -> list[str]:
-    """The same, the least in bold (all of them where several read the same)."""
-    least = min(float(text.split("±")[0]) for text in cells)
-    return [f"[bold]{text}[/bold]" if float(text.split("±")[0]) == least else text for text in cells]
+def bold_least(cells: list[str]) -> list[str]:
+    """The same cells, the least number in bold; all of them where several read the same."""
+    means = [float(text.split("±")[0]) for text in cells]
+    return [
+        click.style(text, bold=True) if mean == min(means) else text for text, mean in zip(cells, means, strict=True)
+    ]

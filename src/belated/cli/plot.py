@@ -6,50 +6,35 @@ from pathlib import Path
 
 import click
 
-from belated.cli._common import as_json, opened, say, taken, verb
-from belated.cli.demo import at_least, writable
-from belated.cli.io.cells import context_of
-from belated.errors import InvalidInput
-from belated.plotting.portrait import portrait
-from belated.plotting.study import draw
+from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
+from belated.cli._picture import check_picture, picture_options, write_picture
+from belated.cli.io.cells import parse_context
+from belated.plotting.study import draw_study
+from belated.plotting.study_view import read_study_view
 
 
 @click.command()
-@verb("[NAME]")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="Where to write the picture (.png, .pdf, .svg).  [default: NAME.png]",
-)
-@click.option(
-    "--context", "contexts", multiple=True, metavar="K=V", help="The context of the belief; once for each name."
-)
-@click.option("--dpi", default=150, show_default=True, help="Dots per inch of the picture, which is 12 inches wide.")
-@as_json
-def plot(
-    words: tuple[str, ...], url: str, out: Path | None, contexts: tuple[str, ...], dpi: int, in_json: bool
-) -> None:
-    """Draw a study: its outcomes over time, the delays seen so far, and what it believes of each coordinate.
+@study_arguments("[NAME]")
+@picture_options(default="NAME.png")
+@click.option("--context", multiple=True, metavar="K=V", help="The context of the belief; once for each of its names.")
+@json_option
+def plot(words: tuple[str, ...], url: str, out: Path | None, dpi: int, context: tuple[str, ...], in_json: bool) -> None:
+    """Draw a study: its outcomes over time, the delays seen so far, and what it believes of each parameter.
 
-    What is pending, late, expired or failed is marked. The belief is shown through the recommended point; with a
-    context in the one of the newest trial, unless --context names another.
+    Pending, late, expired and failed trials are marked. The belief is shown around the recommended point. In a study
+    with contexts it is the belief in the context of the newest trial, or in the one that --context names.
 
     \b
     Example:
-      belated plot catalyst --out catalyst.png
+      $ belated plot catalyst --out catalyst.png
     """
-    name, _ = taken(words, 0, "[NAME]")
-    at_least("dpi", dpi, 30)
-    if out is not None:
-        writable(out)
-    study = opened(url, name)
-    wanted = Path(f"{study.name}.png") if out is None else out
-    writable(wanted)
-    seen = portrait(study, context_of(study.settings.context, contexts))
-    try:
-        draw(seen, wanted, dpi)
-    except OSError as error:
-        raise InvalidInput(f"--out must be a file that can be written (got {wanted}: {error.strerror})") from error
-    counts = {status: seen.count(status) for status in ("heard", "late", "pending", "expired", "failed")}
-    plain = {"picture": str(wanted), "recommended": seen.recommended, "context": seen.context, "trials": counts}
-    say(plain, in_json, lambda: f"The picture: {wanted}")
+    name, _ = split_name(words, 0, "[NAME]")
+    check_picture(out, dpi)
+    study = open_study(url, name)
+    path = Path(f"{study.name}.png") if out is None else out
+    check_picture(path, dpi)
+    view = read_study_view(study, parse_context(study.settings.context, context))
+    write_picture(path, lambda path: draw_study(view, path, dpi))
+    counts = {status: view.count(status) for status in ("heard", "late", "pending", "expired", "failed")}
+    plain = {"picture": str(path), "recommended": view.recommended, "context": view.context, "trials": counts}
+    print_result(plain, in_json, lambda: f"The picture: {path}")

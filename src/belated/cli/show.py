@@ -1,51 +1,50 @@
-"""`belated show`, `best`, `check` and `close`: looking at a study, and ending it."""
+"""`belated show`: how a study stands."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import click
 
 from belated import Study, Trial, Worst, studies
-from belated.cli._common import as_json, name_of, opened, say, taken, verb
-from belated.cli._format import described, lasted, plain_trial, short
-from belated.cli.io.cells import context_of
-from belated.cli.io.history import Change, changes
-from belated.errors import InvalidInput, NothingHeard
-from belated.patience import duration
+from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
+from belated.cli._format import format_value
+from belated.errors import NothingHeard
+from belated.patience import Patience, duration
+from belated.record.events import Adjusted, Asked, Event
 from belated.results import Status
-from belated.wording import format_count, format_table
+from belated.wording import format_duration, format_table
 
 STATUSES: tuple[Status, ...] = ("pending", "heard", "late", "expired", "failed")
 
 
 @click.command()
-@verb("[NAME]")
-@click.option("--pending", is_flag=True, help="Only queries that wait for an outcome.")
-@click.option("--older-than", metavar="TIME", help="Only queries asked longer ago than this: 2d, 12h, 90s.")
-@as_json
+@study_arguments("[NAME]")
+@click.option("--pending", is_flag=True, help="Only trials without an outcome that have not failed.")
+@click.option("--older-than", metavar="TIME", help="Only trials asked longer ago than this: 2d, 12h, 90s.")
+@json_option
 def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_than: str | None) -> None:
-    """Show a study: what is pending and for how long, heard, late, expired or failed, and what is below the floor.
+    """Show every trial of a study: pending and for how long, heard, late, expired or failed, and below the floor.
 
-    Also what stands in for a floor that nobody stated, and each patience that the study chose for itself.
-    Where there are several studies and none is named, they are listed.
+    Also what replaces a floor that was not stated, and each patience that the study chose by itself. Where there are
+    several studies and none is named, they are listed.
 
     \b
     Examples:
       $ belated show catalyst
       $ belated show catalyst --pending --older-than 2d
     """
-    name, _ = taken(words, 0, "[NAME]")
+    name, _ = split_name(words, 0, "[NAME]")
     if name is None and len(names := studies(url)) > 1:
-        every = [overview(Study.open(url, each)) for each in names]
-        say({"studies": every}, in_json, lambda: listing(every))
+        every = [summarize_study(study, study.trials()) for study in (Study.open(url, each) for each in names)]
+        print_result({"studies": every}, in_json, lambda: format_studies(every))
         return
-    study, now = opened(url, name), time.time()
+    study, now = open_study(url, name), time.time()
     oldest = 0.0 if older_than is None else duration(older_than, "--older-than")
     everything = study.trials()
     trials = [
@@ -53,25 +52,24 @@ def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_t
         for trial in everything
         if (not pending or trial.status in ("pending", "expired")) and now - trial.asked_at >= oldest
     ]
-    chosen = changes(study._ledger.read()) if study.settings.patience.auto else []
-    seen = {
-        **overview(study, everything),
-        "patience_changes": [change.plain() for change in chosen],
-        "trials": [with_age(trial, now, len(everything)) for trial in trials],
+    changes = list_patience_changes(study.events()) if study.settings.patience.auto else []
+    summary = summarize_study(study, everything)
+    plain = {
+        **summary,
+        "patience_changes": [change.plain() for change in changes],
+        "trials": [add_age(trial, now, len(everything)) for trial in trials],
     }
-    say(
-        seen,
-        in_json,
-        lambda: "\n".join(
-            [headline(study, seen), *chosen_words(chosen), *lines(study, trials, now, len(everything))],
-        ),
-    )
+
+    def format_words() -> str:
+        table = format_trials(study, trials, now, len(everything))
+        return "\n".join([format_headline(study, summary), *format_patience_changes(changes), *table])
+
+    print_result(plain, in_json, format_words)
 
 
-def overview(study: Study, trials: list[Trial] | None = None) -> dict[str, Any]:
+def summarize_study(study: Study, trials: Sequence[Trial]) -> dict[str, Any]:
     """A study in a few numbers."""
-    listed = study.trials() if trials is None else trials
-    counts = Counter(trial.status for trial in listed)
+    counts = Counter(trial.status for trial in trials)
     try:
         best: int | None = study.best().number
     except NothingHeard:
@@ -80,7 +78,7 @@ def overview(study: Study, trials: list[Trial] | None = None) -> dict[str, Any]:
         "study": study.name,
         "goal": study.settings.objective.goal,
         "floor": asdict(study.floor),
-        "silence": study.settings.silence.spec()["silence"],
+        "silence": study.settings.silence.name,
         "patience": str(study.settings.patience),
         "algorithm": study.settings.algorithm.name,
         "counts": {status: counts[status] for status in STATUSES},
@@ -89,50 +87,74 @@ def overview(study: Study, trials: list[Trial] | None = None) -> dict[str, Any]:
     }
 
 
-def listing(every: list[dict[str, Any]]) -> str:
+def format_studies(every: list[dict[str, Any]]) -> str:
     rows = [[each["study"], *(str(each["counts"][status]) for status in STATUSES)] for each in every]
     return format_table(["study", *STATUSES], rows)
 
 
-def with_age(trial: Trial, now: float, last: int) -> dict[str, Any]:
+def add_age(trial: Trial, now: float, last: int) -> dict[str, Any]:
     """A trial for JSON; while it is unheard, its age by the clock and in rounds."""
     waits = trial.outcome is None and trial.failure is None
     age = {"age": max(0.0, now - trial.asked_at), "age_rounds": last + 1 - trial.number} if waits else {}
-    return {**plain_trial(trial), **age}
+    return {**asdict(trial), **age}
 
 
-def headline(study: Study, seen: dict[str, Any]) -> str:
-    counts = [f"{count} {status}" for status, count in seen["counts"].items() if count]
+def format_headline(study: Study, summary: dict[str, Any]) -> str:
+    counts = [f"{count} {status}" for status, count in summary["counts"].items() if count]
     patience = study.settings.patience
     yet = " (none in force yet)" if patience.auto and math.isinf(patience.m) else ""
     counting = ", every query counts" if study.settings.regret == "cumulative" else ""
     return (
-        f"Study {study.name}: {seen['goal']}{floor_words(Worst(**seen['floor']))}, silence {seen['silence']}, "
-        f"patience {seen['patience']}{yet}{counting}\n"
+        f"Study {study.name}: {summary['goal']}{format_floor(study.floor)}, silence {summary['silence']}, "
+        f"patience {summary['patience']}{yet}{counting}\n"
         f"{', '.join(counts) or 'No trials yet'}"
-        + (f"; best is trial {seen['best']}" if seen["best"] else "")
-        + ("; closed" if seen["closed"] else "")
+        + (f"; best is trial {summary['best']}" if summary["best"] else "")
+        + ("; closed" if summary["closed"] else "")
     )
 
 
-def floor_words(floor: Worst) -> str:
-    """The floor, or what stands in for one where it is needed."""
+def format_floor(floor: Worst) -> str:
+    """The floor, or what replaces it where one is needed and none was stated."""
     if floor.stated:
         return f", {floor}"
     return f" ({floor})" if floor.used else ""
 
 
-def chosen_words(chosen: Sequence[Change]) -> list[str]:
-    """The patience in force since when, and those before it, in one line."""
-    if not chosen:
+@dataclass(frozen=True, kw_only=True)
+class PatienceChange:
+    """A patience that the study chose by itself; in force after the choice of this trial."""
+
+    trial: int
+    patience: Patience
+    reason: str
+
+    def plain(self) -> dict[str, Any]:
+        return {"trial": self.trial, "m": self.patience.m, "patience": str(self.patience), "reason": self.reason}
+
+
+def list_patience_changes(events: Iterable[Event]) -> list[PatienceChange]:
+    """Every patience that the study chose by itself, in order."""
+    changes: list[PatienceChange] = []
+    asked = 0
+    for event in events:
+        asked += isinstance(event, Asked)
+        if isinstance(event, Adjusted):
+            patience = Patience(event.m, event.by_clock)
+            changes.append(PatienceChange(trial=asked + 1, patience=patience, reason=event.reason))
+    return changes
+
+
+def format_patience_changes(changes: Sequence[PatienceChange]) -> list[str]:
+    """Since when the patience in force is in force, and those before it, in one line."""
+    if not changes:
         return []
-    *before, last = chosen
+    *before, last = changes
     since = ", ".join(f"{change.patience} since {change.trial}" for change in reversed(before))
     return [f"patience: {last.patience} since trial {last.trial}" + (f" (before: {since})" if before else "")]
 
 
-def lines(study: Study, trials: list[Trial], now: float, last: int) -> list[str]:
-    """The table, what its marks mean, and nothing when there are no trials."""
+def format_trials(study: Study, trials: Sequence[Trial], now: float, last: int) -> list[str]:
+    """The table, and what its marks mean; nothing where there are no trials."""
     if not trials:
         return []
     names = study.settings.space.names
@@ -150,69 +172,12 @@ def lines(study: Study, trials: list[Trial], now: float, last: int) -> list[str]
             [
                 str(trial.number),
                 trial.failure or trial.status,
-                "" if ended else lasted(waited),
+                "" if ended else format_duration(waited),
                 *([] if not rounds else [""] if ended else [str(in_rounds)]),
-                "" if trial.outcome is None else short(trial.outcome) + (" !" if flag else ""),
-                *(short(trial.params[name]) for name in names),
-                *(short((trial.context or {}).get(name)) for name in around),
+                "" if trial.outcome is None else format_value(trial.outcome) + (" !" if flag else ""),
+                *(format_value(trial.params[name]) for name in names),
+                *(format_value((trial.context or {}).get(name)) for name in around),
             ]
         )
     titles = ["trial", "status", "waited", *(["rounds"] if rounds else []), "outcome", *names, *around]
     return ["", format_table(titles, rows), *flags]
-
-
-@click.command()
-@verb("[NAME]")
-@click.option("--context", multiple=True, metavar="K=V", help="The best in this context only.")
-@as_json
-def best(words: tuple[str, ...], url: str, in_json: bool, context: tuple[str, ...]) -> None:
-    """Show the trial with the best outcome so far.
-
-    \b
-    Example:
-      $ belated best catalyst
-    """
-    name, _ = taken(words, 0, "[NAME]")
-    study = opened(url, name)
-    trial = study.best(context_of(study.settings.context, context))
-    say(plain_trial(trial), in_json, lambda: f"Trial {trial.number}: {short(trial.outcome)}\n{described(trial)}")
-
-
-@click.command()
-@verb("[NAME]")
-@as_json
-def close(words: tuple[str, ...], url: str, in_json: bool) -> None:
-    """Ask no more. Outcomes of what is still out are taken as before.
-
-    \b
-    Example:
-      $ belated close catalyst
-    """
-    name, _ = taken(words, 0, "[NAME]")
-    study = opened(url, name)
-    study.close()
-    waiting = sum(trial.status in ("pending", "expired") for trial in study.trials())
-    still = f"; outcomes of the {format_count(waiting, 'query', 'queries')} still out are taken" if waiting else ""
-    say({"study": study.name, "closed": True, "out": waiting}, in_json, lambda: f"Study {study.name} is closed{still}")
-
-
-@click.command()
-@verb("[NAME]")
-@click.option("--all", "every", is_flag=True, help="Every study of the store.")
-@as_json
-def check(words: tuple[str, ...], url: str, in_json: bool, every: bool) -> None:
-    """Check that a study's record is whole: every promise that belated makes about it. Exit code 1 if it is not.
-
-    \b
-    Example:
-      $ belated check catalyst
-    """
-    from belated.record.check import check as checked
-
-    name, _ = taken(words, 0, "[NAME]")
-    if every and name is not None:
-        raise InvalidInput(f"name a study or say --all, not both (got {name})")
-    report = checked(url, None if every else name_of(url, name))
-    say({**asdict(report), "ok": report.ok}, in_json, lambda: str(report))
-    if not report.ok:
-        raise click.exceptions.Exit(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from belated.comparison.statistics import MOST
 from belated.comparison.world import Source, World, source
 from belated.errors import InvalidInput
 from belated.execution.parallel import in_parallel
-from belated.execution.terminal import progress_bar
+from belated.execution.terminal import count_progress
 from belated.learner.algorithms import Algorithm
 from belated.learner.arrays import Array
 from belated.learner.delays.survival import ENOUGH
@@ -93,10 +93,10 @@ def compare(
         waits = [wait_of(made_of.seen.quantile(q), scale) for q in QUANTILES]
         wanted = candidates(study.settings, waits, algorithms, silences)
     T = _rounds(study, made_of) if asked is None else asked
-    with progress_bar(n * len(wanted), shown=progress) as show:
+    with count_progress(n * len(wanted), f"{len(wanted)} candidates, {n} seeds", shown=progress) as count:
         worlds = _worlds(made_of, range(first, first + n), T, crew, executor)
         jobs = [Job(world, candidate) for world in worlds for candidate in wanted]
-        courses = in_parallel(run, jobs, crew, _counter(show, f"{len(wanted)} candidates, {n} seeds"), executor)
+        courses = in_parallel(run, jobs, crew, count, executor)
     simple, cumulative = _regrets(worlds, courses, len(wanted))
     measure: Measure = study.settings.regret
     return compared(wanted, simple, cumulative, measure, _words(made_of, scale, T, n), _warning(made_of))
@@ -115,17 +115,6 @@ def _rounds(study: Study, made_of: Source) -> int:
     T = min(max(study.rounds, FEWEST), LONGEST)
     Q = made_of.problem.Q
     return min(T, len(Q)) if study.settings.repeats == "never" and Q is not None else T
-
-
-def _counter(show: Callable[[int, Callable[[], str]], None], note: str) -> Callable[[Course], None]:
-    done = 0
-
-    def count(course: Course) -> None:
-        nonlocal done
-        done += 1
-        show(done, lambda: note)
-
-    return count
 
 
 class Plan(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from belated.comparison.candidates import Candidate
-from belated.comparison.statistics import MOST, Summary, differences, holm, least_p, sign_flip, summary
+from belated.comparison.statistics import MOST, Summary, holm, least_p, sign_flip, subtract_pairs, summarize
 from belated.learner.arrays import Array
 from belated.wording import align_columns, format_count
 
@@ -33,7 +33,7 @@ class Row:
     candidate: Candidate
     simple: Array  # regret (seeds, rounds)
     cumulative: Array  # regret (seeds, rounds)
-    difference: Summary  # from the study's own settings, at the end, in what the comparison goes by
+    difference: Summary[float]  # from the study's own settings, at the end, in what the comparison goes by
     p: float  # of that difference
 
     @property
@@ -57,9 +57,9 @@ class Row:
         """Regret after the last round, one per seed."""
         return np.asarray((self.simple if measure == "simple" else self.cumulative)[:, -1])
 
-    def ends(self, measure: Measure) -> Summary:
+    def ends(self, measure: Measure) -> Summary[float]:
         """Its mean, and the standard error of that."""
-        return summary(self.last(measure))
+        return summarize(self.last(measure))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -214,7 +214,7 @@ def compared(
             candidate=candidate,
             simple=simple[i],
             cumulative=cumulative[i],
-            difference=summary(differences(ends[i], ends[0])),
+            difference=summarize(subtract_pairs(ends[i], ends[0])),
             p=p[i],
         )
         for i, candidate in enumerate(candidates)
@@ -230,11 +230,11 @@ def compared(
     )
 
 
-def _plain(value: Summary) -> dict[str, float | None]:
+def _plain(value: Summary[float]) -> dict[str, float | None]:
     return {"mean": value.mean, "standard_error": None if math.isnan(value.error) else value.error}
 
 
-def _cells(values: Sequence[Summary], signed: bool = False) -> list[str]:
+def _cells(values: Sequence[Summary[float]], signed: bool = False) -> list[str]:
     """mean±error with as many digits as suit them all: two of a middling error."""
     errors = [value.error for value in values if value.error > 0]
     size = float(np.median(errors)) if errors else 0.01 * max((abs(value.mean) for value in values), default=1.0)

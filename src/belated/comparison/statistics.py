@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -23,22 +24,25 @@ MOST = 40  # pairs: 2^20 sums for either half
 ROUNDING = 1e-9  # of the size of what is summed: values are recorded in ten digits, so that closer sums may be equal
 
 
-@dataclass(frozen=True)
-class Summary:
-    """A mean over runs and its standard error (NaN for a single run)."""
+Values = TypeVar("Values", float, Array)
 
-    mean: float
-    error: float
+
+@dataclass(frozen=True)
+class Summary(Generic[Values]):
+    """A mean over runs and its standard error (NaN for a single run): of one number, or of every round of a curve."""
+
+    mean: Values
+    error: Values
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class PairedComparison:
     """a against b, less being better."""
 
     pairs: int
     a: float  # means
     b: float
-    difference: Summary  # of a - b
+    difference: Summary[float]  # of a - b
     won: int  # pairs in which a is less
     tied: int
     lost: int
@@ -47,19 +51,26 @@ class Comparison:
     p_ranks: float  # Wilcoxon's signed ranks, two-sided
 
 
-def summary(values: Sequence[float] | Array) -> Summary:
+def summarize(values: Sequence[float] | Array) -> Summary[float]:
     """The mean over runs and its standard error, s/√n with s² = Σ(v - mean)²/(n - 1)."""
     v = np.asarray(values, dtype=float)
     return Summary(float(np.mean(v)), float(np.std(v, ddof=1) / math.sqrt(len(v))) if len(v) > 1 else math.nan)
 
 
-def compare(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Comparison:
+def summarize_curves(runs: Array) -> Summary[Array]:
+    """The same for every round of curves (runs, rounds)."""
+    n = len(runs)
+    error = np.std(runs, axis=0, ddof=1) / math.sqrt(n) if n > 1 else np.full(runs.shape[1:], math.nan)
+    return Summary(np.mean(runs, axis=0), error)
+
+
+def compare_pairs(a: Sequence[float] | Array, b: Sequence[float] | Array) -> PairedComparison:
     """Everything that is said of a pair of curves."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    d = differences(a, b)
+    d = subtract_pairs(a, b)
     spread = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0
-    difference = summary(d)
-    return Comparison(
+    difference = summarize(d)
+    return PairedComparison(
         pairs=len(d),
         a=float(np.mean(a)),
         b=float(np.mean(b)),
@@ -73,7 +84,7 @@ def compare(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Compariso
     )
 
 
-def differences(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Array:
+def subtract_pairs(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Array:
     """a_i - b_i, and exactly 0 where the two differ by rounding alone."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if a.ndim != 1 or a.shape != b.shape or not len(a):
@@ -91,14 +102,14 @@ def _close(a: Array, b: Array) -> float:
 
 def sign_flip(a: Sequence[float] | Array, b: Sequence[float] | Array) -> float:
     """The exact two-sided p-value of the mean difference."""
-    d = differences(a, b)
+    d = subtract_pairs(a, b)
     return _as_extreme(d, ROUNDING * float(np.sum(np.abs(a)) + np.sum(np.abs(b))))
 
 
 def signed_ranks(a: Sequence[float] | Array, b: Sequence[float] | Array) -> float:
     """The exact two-sided p-value of Wilcoxon's test: pairs without a difference left out, ties at their mean rank."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    d = differences(a, b)
+    d = subtract_pairs(a, b)
     d = d[d != 0]
     return _as_extreme(np.sign(d) * ranks(np.abs(d), _close(a, b)), 0.25)  # sums of ranks are equal or ½ apart
 
@@ -151,7 +162,7 @@ def least_p(pairs: int) -> float:
     return float(min(1.0, 2.0 ** (1 - pairs)))
 
 
-def mean_ranks(values: Array) -> list[Summary]:
+def average_ranks(values: Array) -> list[Summary[float]]:
     """Of an array of curves × runs: every curve's rank within a run (1 for the least), averaged over runs."""
     placed = np.array([ranks(run, ROUNDING * float(np.max(np.abs(run)))) for run in np.asarray(values, dtype=float).T])
-    return [summary(column) for column in placed.T]
+    return [summarize(column) for column in placed.T]

@@ -55,6 +55,20 @@ def progress_bar(total: int, *, shown: bool) -> AbstractContextManager[Show]:
 
 
 @contextmanager
+def count_progress(total: int, note: str, *, shown: bool) -> Iterator[Callable[[object], None]]:
+    """The same bar, one further at every call of what this gives."""
+    with progress_bar(total, shown=shown) as show:
+        done = 0
+
+        def count(result: object) -> None:
+            nonlocal done
+            done += 1
+            show(done, lambda: note)
+
+        yield count
+
+
+@contextmanager
 def _no_bar() -> Iterator[Show]:
     yield lambda done, note: None
 

@@ -1,28 +1,25 @@
 """How our pictures look: colours, pages, files.
 
-Colour says what silence means to an algorithm, the line how it chooses, in every picture alike.
+In every picture the colour says what silence means to an algorithm, and the line how it chooses.
 """
 
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from belated.errors import Unavailable
-from belated.learner.arrays import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# From Okabe and Ito's colours, which colour-blind readers tell apart too; the lines differ in dashes and marks besides.
+# Okabe and Ito's colours, which colour-blind readers can tell apart; the lines also differ in dashes and marks.
 COLOUR = {
     "floor": "#D55E00",
     "unknown": "#0072B2",
@@ -36,7 +33,7 @@ INK, SOFT, FAINT = "#1F1F1F", "#555555", "#E4E4E4"
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10.5,
-    "text.hinting": "none",  # words keep their widths at any dpi
+    "text.hinting": "none",  # texts have the same width at any dpi
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": "#9A9A9A",
@@ -45,32 +42,15 @@ STYLE: dict[Any, Any] = {
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
-    "svg.hashsalt": "belated",  # not random either
+    "svg.hashsalt": "belated",  # no random names
 }
 THREAD: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.7, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 0}
 DPI = 130
 FORMATS = (".png", ".pdf", ".svg")
-UNDATED: dict[str, Any] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}  # same numbers, same file
+UNDATED: dict[str, Any] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}  # so that files can be compared
 MEAN: dict[str, Any] = {"linewidth": 1.7}
 BAND: dict[str, Any] = {"alpha": 0.17, "linewidth": 0}
 OPEN: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.8}
-
-
-@dataclass(frozen=True)
-class Bundle:
-    """Mean and standard error of a curve, by iteration; the error is 0 for a single run."""
-
-    iterations: Array
-    mean: Array
-    error: Array
-    runs: int
-
-
-def bundle(iterations: Array, values: Array) -> Bundle:
-    """Of runs × iterations."""
-    n = len(values)
-    error = np.std(values, axis=0, ddof=1) / math.sqrt(n) if n > 1 else np.zeros(values.shape[1])
-    return Bundle(iterations, np.mean(values, axis=0), error, n)
 
 
 def push_apart(ends: Sequence[float], gap: float, low: float) -> list[float]:
@@ -88,7 +68,7 @@ def push_apart(ends: Sequence[float], gap: float, low: float) -> list[float]:
 
 @contextmanager
 def use_style() -> Iterator[None]:
-    """Inside, matplotlib draws as we do, whatever the user's own settings are."""
+    """Inside, matplotlib draws in our style, whatever the user's own settings are."""
     matplotlib = _matplotlib()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -97,7 +77,7 @@ def use_style() -> Iterator[None]:
 
 
 def make_page(width: float, height: float) -> Figure:
-    """A white page, in inches; no window is ever opened."""
+    """A white page, in inches; no window is opened."""
     _matplotlib()
     from matplotlib.figure import Figure
 
@@ -105,7 +85,7 @@ def make_page(width: float, height: float) -> Figure:
 
 
 def render_png(page: Figure, dpi: int = DPI) -> bytes:
-    """The page as a PNG of 256 colours: a third of the size, and no colour is off by more than the eye sees."""
+    """The page as a PNG of 256 colours: a third of the size, and the eye sees no difference."""
     from PIL import Image  # comes with matplotlib
 
     full, small = io.BytesIO(), io.BytesIO()
@@ -125,7 +105,7 @@ def _matplotlib() -> Any:
 
 
 def save_page(page: Figure, out: Path, dpi: int) -> None:
-    """The same numbers are the same file."""
+    """Write the page to a file; the same numbers give the same file."""
     if out.suffix.lower() == ".png":
         out.write_bytes(render_png(page, dpi))
     else:
@@ -133,7 +113,7 @@ def save_page(page: Figure, out: Path, dpi: int) -> None:
 
 
 def write_headline(axes: Axes, title: str, rest: str, colour: str = INK) -> None:
-    """A bold title and a soft line under it, flush with the axes."""
+    """A bold title and a soft line under it, above the axes."""
     place: dict[str, Any] = {"xy": (0, 1), "xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
     axes.annotate(title, xytext=(0, 23), weight="bold", fontsize=11.5, color=colour, **place)
     axes.annotate(rest, xytext=(0, 9), fontsize=9.5, color=SOFT, **place)

@@ -8,10 +8,10 @@ import pytest
 from matplotlib.image import imread
 
 from belated.learner.algorithms import PAPER
-from belated.plotting.style import COLOUR, DPI, bundle
+from belated.plotting.style import COLOUR, DPI
 from reproduction.curves import CurveKey, Curves
 from reproduction.panels import PANELS, PanelCurve, make_curve
-from reproduction.report.layout import WIDTH
+from reproduction.report.layout import WIDTH, average_runs
 from reproduction.report.panel_picture import (
     choose_limits,
     choose_styles,
@@ -120,13 +120,13 @@ def test_from_iteration_ten_on_everything_is_inside_the_picture() -> None:
     for best in (0.0, 0.235):
         values = best + np.sort(rng.uniform(0, 0.2, (5, 30)), axis=1)[:, ::-1]
         values[:, :6] = 1.0
-        line = bundle(np.arange(1.0, 31.0), values)
+        line = average_runs(np.arange(1.0, 31.0), values)
         low, high = choose_limits(PANEL, [line])
         inside = slice(9, None)
         assert low <= np.min((line.mean - line.error)[inside]) or low == 0
         assert np.max((line.mean + line.error)[inside]) <= high < 1
         assert (low == 0) == (best == 0)
-    assert choose_limits(PANEL, [bundle(np.arange(1.0, 31.0), np.zeros((2, 30)))]) == (0.0, 1.0)
+    assert choose_limits(PANEL, [average_runs(np.arange(1.0, 31.0), np.zeros((2, 30)))]) == (0.0, 1.0)
 
 
 def test_a_line_without_its_baselines_is_drawn(curves: Curves) -> None:

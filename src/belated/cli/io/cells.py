@@ -1,7 +1,7 @@
-"""Values as text: in the shell's k=v, in a CSV's cells, and back to exactly the same value.
+"""Values as text: in k=v arguments and in the cells of a CSV. Reading a written value gives exactly the same value.
 
-A number is written with the digits that give it back; true, false and null are JSON's; an option that is a string
-stands as it is, in JSON's quotes only where it could be taken for something else.
+A number is written with all its digits; true, false and null as in JSON. A string option is written as it is, and in
+quotes only where it could be read as something else.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from belated.validation import Scalar, about, is_number, key_of, listed, shown
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
-DIGITS = 400  # more of them and a number overflows anyway
+DIGITS = 400  # a longer integer overflows anyway
 
 
-def decimal(text: str, what: str = "value") -> float:
-    """The number that a text writes; its sign, digits, point and exponent, and nothing else."""
+def parse_decimal(text: str, what: str = "value") -> float:
+    """A finite number: sign, digits, point and exponent, and nothing else."""
     text = text.strip()
     if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
         raise InvalidInput(f"{what} must be a finite number (got {text})")
@@ -36,18 +36,18 @@ def decimal(text: str, what: str = "value") -> float:
     return x
 
 
-def integer(text: str, what: str = "value") -> int:
+def parse_integer(text: str, what: str = "value") -> int:
     text = text.strip()
     if WHOLE.fullmatch(text) is None or len(text) > DIGITS:
         raise InvalidInput(f"{what} must be an integer (got {shown(text)})")
     return int(text)
 
 
-def moment(text: str, what: str = "at") -> float | datetime:
-    """2026-03-01T14:30 (local time, unless it says a zone), or seconds since 1970."""
+def parse_time(text: str, what: str = "at") -> float | datetime:
+    """2026-03-01T14:30 (local time if it has no zone), or seconds since 1970."""
     text = text.strip()
     if NUMBER.fullmatch(text):
-        return decimal(text, what)
+        return parse_decimal(text, what)
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -55,13 +55,13 @@ def moment(text: str, what: str = "at") -> float | datetime:
         raise InvalidInput(f"{what} must be {rule} (got {shown(text)})") from None
 
 
-def scalar(text: str) -> Scalar:
-    """An option as it is typed: a number, true, false, null, a string in quotes, or else the text itself."""
+def parse_option(text: str) -> Scalar:
+    """An option of a choice: a number, true, false, null, a string in quotes, or else the text itself."""
     text = text.strip()
     if WHOLE.fullmatch(text):
-        return integer(text, "an option")
+        return parse_integer(text, "an option")
     if NUMBER.fullmatch(text):
-        return decimal(text, "an option")
+        return parse_decimal(text, "an option")
     if text in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[text]
     if len(text) >= 2 and text.startswith('"') and text.endswith('"'):
@@ -72,21 +72,21 @@ def scalar(text: str) -> Scalar:
     return text
 
 
-def texts(options: Iterable[Scalar]) -> dict[str, Scalar]:
-    """How each option is written, no two the same."""
-    listing = list(options)
+def write_options(options: Iterable[Scalar]) -> dict[str, Scalar]:
+    """Each option under the text that it is written as; no two texts are the same."""
+    every = list(options)
 
-    def written(option: Scalar) -> str:
+    def write(option: Scalar) -> str:
         return option if isinstance(option, str) else json.dumps(option)
 
-    strange = any(isinstance(o, str) and (not o.strip() or o != o.strip() or not o.isprintable()) for o in listing)
-    quoted = strange or len({written(option) for option in listing}) < len(listing)
-    quoted = quoted or any(isinstance(option, str) and option.startswith('"') for option in listing)
-    return {json.dumps(option) if quoted else written(option): option for option in listing}
+    strings = [option for option in every if isinstance(option, str)]
+    odd = any(not o or o != o.strip() or not o.isprintable() or o.startswith('"') for o in strings)
+    quoted = odd or len({write(option) for option in every}) < len(every)
+    return {json.dumps(option) if quoted else write(option): option for option in every}
 
 
-class Cells:
-    """The parameters of a space as text."""
+class ParameterTexts:
+    """Reads and writes the parameters of a space as text."""
 
     def __init__(self, space: Space) -> None:
         self.names = space.names
@@ -94,36 +94,36 @@ class Cells:
         for i, name in enumerate(space.names):
             if isinstance(space.parameters, tuple):
                 kind = space.parameters[i]
-                self._kinds[name] = texts(kind.options) if isinstance(kind, Choice) else kind
+                self._kinds[name] = write_options(kind.options) if isinstance(kind, Choice) else kind
             else:
                 column = {key_of(row[i]): row[i] for row in space.parameters.rows}
-                self._kinds[name] = texts(column.values())
+                self._kinds[name] = write_options(column.values())
 
-    def value(self, name: str, text: str) -> Scalar:
-        """What a text says of a parameter; the space itself checks bounds."""
+    def parse(self, name: str, text: str) -> Scalar:
+        """The value of a parameter; the space itself checks its bounds."""
         kind = self._kinds[name]
         with about(f"{name}: "):
             if isinstance(kind, Real):
-                return decimal(text)
+                return parse_decimal(text)
             if isinstance(kind, Integer):
-                return integer(text)
+                return parse_integer(text)
             if text in kind:
                 return kind[text]
-            said = scalar(text)
+            typed = parse_option(text)
             for option in kind.values():
-                if key_of(option) == key_of(said) or (is_number(said) and is_number(option) and said == option):
+                if key_of(option) == key_of(typed) or (is_number(typed) and is_number(option) and typed == option):
                     return option
             raise Outside(f"value must be one of {listed(kind)} (got {shown(text)})")
 
-    def text(self, name: str, value: Scalar) -> str:
-        """The text that says exactly this value."""
+    def format(self, name: str, value: Scalar) -> str:
+        """The text that `parse` reads as exactly this value."""
         kind = self._kinds[name]
         if isinstance(kind, Real | Integer):
             return repr(value)
         return next(text for text, option in kind.items() if key_of(option) == key_of(value))
 
 
-def pairs(words: Sequence[str], what: str) -> dict[str, str]:
+def parse_pairs(words: Sequence[str], what: str) -> dict[str, str]:
     """x=1 act=relu as a dictionary of texts."""
     found: dict[str, str] = {}
     for word in words:
@@ -136,21 +136,21 @@ def pairs(words: Sequence[str], what: str) -> dict[str, str]:
     return found
 
 
-def params_of(space: Space, words: Mapping[str, str], what: str = "") -> dict[str, Any]:
-    """Texts by name as values; names the parameter that does not exist."""
-    cells = Cells(space)
+def parse_params(space: Space, words: Mapping[str, str], what: str = "") -> dict[str, Any]:
+    """Texts by name as values by name."""
+    texts = ParameterTexts(space)
     with about(what):
         for name in words:
-            if name not in cells.names:
+            if name not in texts.names:
                 raise InvalidInput(
-                    f"{listed([name])}: there is no such parameter (the names are {listed(cells.names)})"
+                    f"{listed([name])}: there is no such parameter (the names are {listed(texts.names)})"
                 )
-        return {name: cells.value(name, text) for name, text in words.items()}
+        return {name: texts.parse(name, text) for name, text in words.items()}
 
 
-def context_of(space: Space | None, words: Sequence[str]) -> dict[str, Any] | None:
-    """--context k=v ...; None where none is given."""
+def parse_context(space: Space | None, words: Sequence[str]) -> dict[str, Any] | None:
+    """The context of --context k=v ...; None where there is none."""
     if not words:
         return None
-    said = pairs(words, "--context")
-    return dict(said) if space is None else params_of(space, said, "context ")
+    texts = parse_pairs(words, "--context")
+    return dict(texts) if space is None else parse_params(space, texts, "context ")  # the study refuses one it has not

@@ -1,7 +1,7 @@
-"""Files that people and other programs write, read strictly: TOML, CSV and JSON lines.
+"""TOML, CSV and JSON lines, read strictly.
 
-Python's own readers keep the last of two equal keys, take NaN and 1e999, and lose their stack in deep nesting. Here all
-of that is refused, in one sentence that says where.
+Python's own readers keep the last of two equal keys, accept NaN and 1e999, and fail in deep nesting. Here all of that
+is refused, in one sentence that says where.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from typing import Any, NoReturn
 from belated.errors import BelatedError, Closed, InvalidInput
 from belated.validation import listed, shown
 
-FAULTS_SHOWN = 20
+ERRORS_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Record:
-    """One row of a file."""
+class FileRow:
+    """One row of a CSV, or one object of JSON lines."""
 
     line: int
-    cells: Mapping[str, Any]  # of a CSV only text, and only what is not empty
+    cells: Mapping[str, Any]  # of a CSV: text, without the empty cells
 
 
-class Faults:
-    """What is wrong with the lines of a file, gathered: nothing of it is taken when there is any."""
+class LineErrors:
+    """What is wrong with the lines of a file. If anything is, nothing of the file is recorded."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._found: list[tuple[int, str]] = []
 
     @contextmanager
-    def at(self, line: int) -> Iterator[None]:
-        """Gather what is refused in here. That the study is closed is no fault of a line's."""
+    def collect(self, line: int) -> Iterator[None]:
+        """Collect what is refused in this block. A closed study is not an error of a line: it is raised at once."""
         try:
             yield
         except Closed:
@@ -49,18 +49,18 @@ class Faults:
             self._found.append((line, str(error)))
 
     def refuse(self) -> None:
-        """Name every line that is wrong."""
+        """Raise one error that names every wrong line, if there is any."""
         if not self._found:
             return
         lines = [f"  {self.path}:{line}: {sentence}" for line, sentence in sorted(self._found)]
-        if len(lines) > FAULTS_SHOWN:
-            lines[FAULTS_SHOWN:] = [f"  ... and {len(lines) - FAULTS_SHOWN} more"]
+        if len(lines) > ERRORS_SHOWN:
+            lines[ERRORS_SHOWN:] = [f"  ... and {len(lines) - ERRORS_SHOWN} more"]
         what = "a line is" if len(self._found) == 1 else f"{len(self._found)} lines are"
         raise InvalidInput("\n".join([f"nothing was recorded: {what} wrong", *lines]))
 
 
-def text_of(path: Path) -> str:
-    """A file's text, which must be UTF-8."""
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -69,9 +69,9 @@ def text_of(path: Path) -> str:
         raise InvalidInput(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
-def toml_of(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(text_of(path))
+        return tomllib.loads(read_text(path))
     except RecursionError:
         raise InvalidInput(f"{path} is nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
@@ -82,40 +82,42 @@ def toml_of(path: Path) -> dict[str, Any]:
         raise InvalidInput(f"{path} holds a number that is too long") from None
 
 
-def csv_of(
-    path: Path, faults: Faults, *, required: Iterable[str] = (), known: Iterable[str] | None = None
-) -> list[Record]:
-    """The rows of a CSV under its first line, which names the columns: some are required, others may not be known."""
-    reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
-    records: list[Record] = []
+def read_csv(
+    path: Path, errors: LineErrors, *, required: Iterable[str] = (), known: Iterable[str] | None = None
+) -> list[FileRow]:
+    """The rows of a CSV. Its first line names the columns: all of `required`, and none that is not `known`."""
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    rows: list[FileRow] = []
     titles: list[str] | None = None
     last = 0
     while True:
         line = last + 1
         try:
-            row = next(reader)
+            cells = next(reader)
         except StopIteration:
             break
         except csv.Error as error:
             raise InvalidInput(f"{path}:{line}: this is not CSV ({error})") from None
         last = reader.line_num
-        if not any(cell.strip() for cell in row):
+        if not any(cell.strip() for cell in cells):
             continue
         if titles is None:
-            titles = _titles(path, line, row, required, known)
+            titles = _check_titles(path, line, cells, required, known)
             continue
-        with faults.at(line):
-            if len(row) != len(titles):
-                raise InvalidInput(f"there must be {len(titles)} cells (got {len(row)})")
-            records.append(Record(line, {name: cell for name, cell in zip(titles, row, strict=True) if cell.strip()}))
+        with errors.collect(line):
+            if len(cells) != len(titles):
+                raise InvalidInput(f"there must be {len(titles)} cells (got {len(cells)})")
+            rows.append(FileRow(line, {name: cell for name, cell in zip(titles, cells, strict=True) if cell.strip()}))
     if titles is None:
         raise InvalidInput(f"{path} must begin with a line that names its columns (it is empty)")
-    return records
+    return rows
 
 
-def _titles(path: Path, line: int, row: list[str], required: Iterable[str], known: Iterable[str] | None) -> list[str]:
-    titles = [cell.strip() for cell in row]
-    hint = "; cells are separated by commas" if len(titles) == 1 and (";" in row[0] or "\t" in row[0]) else ""
+def _check_titles(
+    path: Path, line: int, cells: list[str], required: Iterable[str], known: Iterable[str] | None
+) -> list[str]:
+    titles = [cell.strip() for cell in cells]
+    hint = "; separate the cells by commas" if len(titles) == 1 and (";" in cells[0] or "\t" in cells[0]) else ""
     for i, name in enumerate(titles):
         if not name:
             raise InvalidInput(f"{path}:{line}: column {i + 1} must have a name")
@@ -128,29 +130,31 @@ def _titles(path: Path, line: int, row: list[str], required: Iterable[str], know
     columns = titles if known is None else list(known)
     for name in titles:
         if name not in columns:
-            there = f"there is no column {shown(name)} to be read here (there are {listed(columns)})"
+            there = f"there is no column {shown(name)} (the columns are {listed(columns)})"
             raise InvalidInput(f"{path}:{line}: {there}{hint}")
     return titles
 
 
-def json_lines_of(path: Path, faults: Faults) -> list[Record]:
-    """The objects of a file with one to a line."""
-    records = []
-    for line, text in enumerate(text_of(path).split("\n"), start=1):
+def read_json_lines(path: Path, errors: LineErrors) -> list[FileRow]:
+    """The objects of a file with one JSON object per line."""
+    rows = []
+    for line, text in enumerate(read_text(path).split("\n"), start=1):
         if not text.strip():
             continue
-        with faults.at(line):
-            given = json_of(text)
+        with errors.collect(line):
+            given = parse_json(text)
             if not isinstance(given, dict):
                 raise InvalidInput(f"a line must be a JSON object (got {shown(given)})")
-            records.append(Record(line, given))
-    return records
+            rows.append(FileRow(line, given))
+    return rows
 
 
-def json_of(text: str) -> Any:
-    """What a JSON text says, if it says it once and in finite numbers."""
+def parse_json(text: str) -> Any:
+    """The value of a JSON text without repeated keys and with finite numbers only."""
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_constant, parse_float=_finite)
+        return json.loads(
+            text, object_pairs_hook=_refuse_repeats, parse_constant=_refuse_constant, parse_float=_parse_finite
+        )
     except RecursionError:
         raise InvalidInput("this JSON is nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -161,7 +165,7 @@ def json_of(text: str) -> Any:
         raise InvalidInput("a number is too long") from None
 
 
-def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeats(members: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in members:
         if name in found:
@@ -170,18 +174,18 @@ def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _constant(text: str) -> NoReturn:
+def _refuse_constant(text: str) -> NoReturn:
     raise InvalidInput(f"numbers must be finite (got {text})")
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     x = float(text)
     if not math.isfinite(x):
         raise InvalidInput(f"numbers must be finite (got {text if len(text) < 40 else text[:37] + '...'})")
     return x
 
 
-def written(path: Path, pieces: Iterator[str]) -> None:
+def write_file(path: Path, pieces: Iterator[str]) -> None:
     """Write a file completely or not at all."""
     beside = path.with_name(f".{path.name}.part")
     try:

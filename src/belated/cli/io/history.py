@@ -1,7 +1,7 @@
-"""What happened to a trial after it was asked: told, refused, failed, amended; as plain values, and done again.
+"""What happened to a trial after it was asked: told, refused, failed, amended. As plain values, and done again.
 
-JSON lines carry it where a trial's outcome alone does not say it all. A step has the event's own fields (value, noise,
-reason, kind, at) and known_from, the first number whose choice could know of it.
+JSON lines have a history where the outcome of a trial does not say everything. A step has the event's own fields
+(value, noise, reason, kind, at) and known_from: the number of the first trial whose choice could know of it.
 """
 
 from __future__ import annotations
@@ -13,74 +13,50 @@ from typing import Any
 
 from belated import Study
 from belated.errors import AlreadyEnded, AlreadyTold, InvalidInput
-from belated.patience import Patience
-from belated.record.events import NAMES, Adjusted, Amended, Asked, Event, Failed, Refused, Told, plain_of
+from belated.record.events import NAMES, Amended, Asked, Event, Failed, Refused, Told, plain_of
 from belated.results import FAILURES
 from belated.validation import number, shown, whole
 
-Happened = Told | Refused | Failed | Amended
+TrialEvent = Told | Refused | Failed | Amended
 FIELDS = {
     "told": ("value", "noise", "at", "known_from"),
     "refused": ("value", "noise", "at", "known_from"),
     "failed": ("kind", "at", "known_from"),
     "amended": ("value", "noise", "reason", "at", "known_from"),
 }
-MADE: dict[str, type[Happened]] = {"told": Told, "refused": Refused, "failed": Failed, "amended": Amended}
+EVENTS: dict[str, type[TrialEvent]] = {"told": Told, "refused": Refused, "failed": Failed, "amended": Amended}
 
 
 @dataclass(frozen=True)
-class Step:
-    """One thing that happened, whatever the trial's number."""
+class HistoryStep:
+    """One thing that happened to a trial; the number of the event is 0 here."""
 
-    event: Happened
+    event: TrialEvent
     known_from: int
 
     def plain(self) -> dict[str, Any]:
-        said = {k: v for k, v in plain_of(self.event).items() if v is not None and k != "number"}
-        return {**said, "known_from": self.known_from}
+        fields = {k: v for k, v in plain_of(self.event).items() if v is not None and k != "number"}
+        return {**fields, "known_from": self.known_from}
 
     def __str__(self) -> str:
         what = self.event.kind if isinstance(self.event, Failed) else self.event.value
         return f"{NAMES[type(self.event)]} {what}"
 
 
-def happened(events: Iterable[Event]) -> dict[int, list[Step]]:
-    """The steps of every trial to which anything happened, by number."""
-    steps: dict[int, list[Step]] = {}
+def collect_steps(events: Iterable[Event]) -> dict[int, list[HistoryStep]]:
+    """The steps of every trial that has any, by its number."""
+    steps: dict[int, list[HistoryStep]] = {}
     asked = 0
     for event in events:
         asked += isinstance(event, Asked)
-        if isinstance(event, Happened) and event.number is not None:
+        if isinstance(event, TrialEvent) and event.number is not None:
             keyless = replace(event, key=None) if isinstance(event, Told) else event
-            steps.setdefault(event.number, []).append(Step(replace(keyless, number=0), asked + 1))
+            steps.setdefault(event.number, []).append(HistoryStep(replace(keyless, number=0), asked + 1))
     return steps
 
 
-@dataclass(frozen=True)
-class Change:
-    """A patience that the study chose for itself, in force after the choice of this trial."""
-
-    trial: int
-    patience: Patience
-    reason: str
-
-    def plain(self) -> dict[str, Any]:
-        return {"trial": self.trial, "m": self.patience.m, "patience": str(self.patience), "reason": self.reason}
-
-
-def changes(events: Iterable[Event]) -> list[Change]:
-    """Every patience that the study chose for itself, in order."""
-    made: list[Change] = []
-    asked = 0
-    for event in events:
-        asked += isinstance(event, Asked)
-        if isinstance(event, Adjusted):
-            made.append(Change(asked + 1, Patience(event.m, event.by_clock), event.reason))
-    return made
-
-
-def step_of(given: object) -> Step:
-    """A step as `plain` wrote it, checked."""
+def parse_step(given: object) -> HistoryStep:
+    """A step from its plain values, checked."""
     if not isinstance(given, Mapping) or given.get("event") not in FIELDS:
         rule = f"must be an object whose event is one of {', '.join(FIELDS)}"
         raise InvalidInput(f"a step of its history {rule} (got {shown(given)})")
@@ -88,24 +64,24 @@ def step_of(given: object) -> Step:
     for field in given:
         if field != "event" and field not in FIELDS[name]:
             raise InvalidInput(f"{name} has no field {shown(field)} (it has {', '.join(FIELDS[name])})")
-    words: dict[str, Any] = {"number": 0, "at": number(given.get("at"), "at")}
+    fields: dict[str, Any] = {"number": 0, "at": number(given.get("at"), "at")}
     if name == "failed":
         if given.get("kind") not in FAILURES:
             raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {shown(given.get('kind'))})")
-        words["kind"] = given["kind"]
+        fields["kind"] = given["kind"]
     else:
         noise = given.get("noise")
-        words |= {"value": number(given.get("value")), "noise": None if noise is None else number(noise, "noise")}
+        fields |= {"value": number(given.get("value")), "noise": None if noise is None else number(noise, "noise")}
     if name == "amended":
-        words["reason"] = given.get("reason")  # the study itself says what a reason is
-    return Step(MADE[name](**words), whole(given.get("known_from"), "known_from"))
+        fields["reason"] = given.get("reason")  # the study itself checks it
+    return HistoryStep(EVENTS[name](**fields), whole(given.get("known_from"), "known_from"))
 
 
-End = tuple[float | None, float | None, str | None]  # outcome, noise, failure
+TrialEnd = tuple[float | None, float | None, str | None]  # outcome, noise, failure
 
 
-def end_of(steps: Iterable[Step]) -> End:
-    """What a trial has come to: the first end counts, an outcome is taken after lost, an amendment puts it right."""
+def find_end(steps: Iterable[HistoryStep]) -> TrialEnd:
+    """How a trial ended. The first end counts; only an outcome after lost, or an amendment, replaces it."""
     outcome: float | None = None
     noise: float | None = None
     failure: str | None = None
@@ -117,26 +93,26 @@ def end_of(steps: Iterable[Step]) -> End:
     return outcome, noise, failure
 
 
-def missing(here: Sequence[Step], there: Sequence[Step]) -> Sequence[Step]:
-    """What is to be done here so that all of `there` has happened; refuses what would contradict."""
+def find_missing(here: Sequence[HistoryStep], there: Sequence[HistoryStep]) -> Sequence[HistoryStep]:
+    """The steps of `there` that have not happened here yet. Refused where the two contradict each other."""
     mine, theirs = [step.event for step in here], [step.event for step in there]
-    if mine[: len(theirs)] == theirs or end_of(here) == end_of(there) != (None, None, None):
+    if mine[: len(theirs)] == theirs or find_end(here) == find_end(there) != (None, None, None):
         return []
     if theirs[: len(mine)] == mine:
         return there[len(mine) :]
-    said, known = (", ".join(map(str, steps)) for steps in (there, here))
-    raise InvalidInput(f"it went another way here: {known} (got {said})")
+    got, known = (", ".join(map(str, steps)) for steps in (there, here))
+    raise InvalidInput(f"this trial has another history here: {known} (got {got})")
 
 
-def untold(here: Sequence[Step], said: Sequence[Step]) -> Sequence[Step]:
-    """What of a row without a history never happened here, whatever happened since and at whatever time."""
+def find_untold(here: Sequence[HistoryStep], there: Sequence[HistoryStep]) -> Sequence[HistoryStep]:
+    """For a row without a history: the steps that never happened here, at whatever time."""
     before = [replace(step.event, at=0.0) for step in here]
-    return [step for step in said if replace(step.event, at=0.0) not in before]
+    return [step for step in there if replace(step.event, at=0.0) not in before]
 
 
-def do_again(study: Study, trial: int, event: Happened) -> bool:
-    """Let it happen to a trial, at the time at which it did; whether that is news."""
-    with _at(study, event.at):
+def repeat_event(study: Study, trial: int, event: TrialEvent) -> bool:
+    """Do it to a trial again, at the time at which it happened. Returns whether that changed anything."""
+    with _stop_clock(study, event.at):
         if isinstance(event, Failed):
             before = study.trial(trial).failure
             return study.fail(trial, event.kind).failure != before
@@ -149,12 +125,12 @@ def do_again(study: Study, trial: int, event: Happened) -> bool:
                 study.tell(trial, event.value, noise=event.noise, at=event.at)
             except (AlreadyTold, AlreadyEnded):
                 return True
-        raise InvalidInput(f"{Step(event, 0)} cannot have happened: there is nothing that it contradicts")
+        raise InvalidInput(f"{HistoryStep(event, 0)} cannot have happened: there is nothing that it contradicts")
 
 
 @contextmanager
-def _at(study: Study, when: float) -> Iterator[None]:
-    """The study's clock stands still."""
+def _stop_clock(study: Study, when: float) -> Iterator[None]:
+    """Inside, the study's clock shows this time."""
     clock, study.clock = study.clock, lambda: when
     try:
         yield

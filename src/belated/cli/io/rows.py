@@ -1,8 +1,9 @@
 """Trials as rows of a file, and back: what `belated export` writes and `belated import` reads.
 
-A row is a trial: its number, params, context, asked_at, and what ended it (outcome, noise, told_at, known_from, or
-failure). Statuses and ages are not in it: they follow. known_from is the first number whose choice could use the
-outcome, so that delays in rounds come back too. A row of JSON lines has a history where more happened than one tell.
+A row is a trial: its number, params, context, asked_at, and how it ended (outcome, noise, told_at, known_from, or
+failure). Statuses and ages are not in it: they follow from the rest. known_from is the number of the first trial whose
+choice could use the outcome; it gives delays in rounds. A row of JSON lines has a history where more happened than one
+tell.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from belated import Study, Trial
-from belated.cli.io.cells import Cells, decimal, integer, moment
-from belated.cli.io.files import Faults, Record, csv_of, json_lines_of
-from belated.cli.io.history import End, Step, end_of, step_of
+from belated.cli.io.cells import ParameterTexts, parse_decimal, parse_integer, parse_time
+from belated.cli.io.files import FileRow, LineErrors, read_csv, read_json_lines
+from belated.cli.io.history import HistoryStep, TrialEnd, find_end, parse_step
 from belated.errors import InvalidInput
 from belated.record.events import Failed, Told
 from belated.results import FAILURES, Failure
+from belated.space.encoding import Space
 from belated.validation import frozen, number, shown, whole
 
 FIELDS = ("number", "asked_at", "outcome", "noise", "told_at", "known_from", "failure")
@@ -32,8 +34,8 @@ ALIASES = {"value": "outcome", "at": "asked_at"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
-    """A trial of a file."""
+class TrialRow:
+    """A trial, as a file has it."""
 
     line: int
     params: Mapping[str, Any]
@@ -45,12 +47,13 @@ class Row:
     told_at: float | None = None
     known_from: int | None = None
     failure: Failure | None = None
-    history: tuple[Step, ...] = ()  # everything that happened to it; empty: no more than its outcome says
-    key: str = field(default="")  # what makes importing again change nothing
+    history: tuple[HistoryStep, ...] = ()  # empty: nothing but its outcome or failure
+    key: str = ""  # rows with different keys are different trials
 
-    def steps(self, asked_at: float, now: float) -> Sequence[Step]:
-        """All that happened to it: its history, or what its outcome or failure comes to; times that it leaves out are
-        when it was asked, and now."""
+    def steps(self, asked_at: float, now: float) -> Sequence[HistoryStep]:
+        """All that happened to it: its history, or else its outcome or failure as one step.
+
+        Without told_at, the time of an outcome is when the trial was asked, and that of a failure is now."""
         if self.history or (self.outcome is None and self.failure is None):
             return self.history
         event: Told | Failed
@@ -59,15 +62,15 @@ class Row:
         else:
             at = asked_at if self.told_at is None else self.told_at
             event = Told(number=0, value=self.outcome or 0.0, noise=self.noise, at=at)
-        return [Step(event, self.known_from or 0)]
+        return [HistoryStep(event, self.known_from or 0)]
 
-    def rounds(self, step: Step) -> int:
-        """How many rounds after it was asked a step could be known; 1 is at once."""
+    def rounds(self, step: HistoryStep) -> int:
+        """How many rounds after the trial was asked a step could be known; 1 is at once."""
         return 1 if self.number is None else max(1, step.known_from - self.number)
 
 
-def title(name: str) -> str:
-    """The CSV column of a parameter; its own name, unless that is taken."""
+def name_column(name: str) -> str:
+    """The CSV column of a parameter: its own name, unless that is a column with another meaning."""
     reserved = name in {*FIELDS, *ALIASES, "key"} or name.startswith(("params.", "context.")) or name != name.strip()
     return f"params.{name}" if reserved else name
 
@@ -75,7 +78,7 @@ def title(name: str) -> str:
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
-def plain_row(trial: Trial, steps: Sequence[Step] = ()) -> dict[str, Any]:
+def build_row(trial: Trial, steps: Sequence[HistoryStep] = ()) -> dict[str, Any]:
     row: dict[str, Any] = {"number": trial.number, "params": dict(trial.params)}
     if trial.context is not None:
         row["context"] = dict(trial.context)
@@ -89,25 +92,25 @@ def plain_row(trial: Trial, steps: Sequence[Step] = ()) -> dict[str, Any]:
     return row
 
 
-def as_json_lines(trials: Iterable[Trial], steps: Mapping[int, Sequence[Step]]) -> Iterator[str]:
-    rows = (plain_row(trial, steps.get(trial.number, ())) for trial in trials)
+def format_json_lines(trials: Iterable[Trial], steps: Mapping[int, Sequence[HistoryStep]]) -> Iterator[str]:
+    rows = (build_row(trial, steps.get(trial.number, ())) for trial in trials)
     return (json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
 
-def as_csv(study: Study, trials: Iterable[Trial]) -> Iterator[str]:
+def format_csv(study: Study, trials: Iterable[Trial]) -> Iterator[str]:
     space, context = study.settings.space, study.settings.context
-    query, around = Cells(space), None if context is None else Cells(context)
+    query, around = ParameterTexts(space), None if context is None else ParameterTexts(context)
     z = () if context is None else context.names
-    yield _line(["number", *map(title, space.names), *(f"context.{name}" for name in z), *FIELDS[1:]])
+    yield _format_line(["number", *map(name_column, space.names), *(f"context.{name}" for name in z), *FIELDS[1:]])
     for trial in trials:
-        cells = [str(trial.number), *(query.text(name, trial.params[name]) for name in space.names)]
+        cells = [str(trial.number), *(query.format(name, trial.params[name]) for name in space.names)]
         if around is not None and trial.context is not None:
-            cells += [around.text(name, trial.context[name]) for name in z]
+            cells += [around.format(name, trial.context[name]) for name in z]
         ends = [getattr(trial, name) for name in FIELDS[1:]]
-        yield _line([*cells, *("" if v is None else v if isinstance(v, str) else repr(v) for v in ends)])
+        yield _format_line([*cells, *("" if v is None else v if isinstance(v, str) else repr(v) for v in ends)])
 
 
-def _line(cells: list[str]) -> str:
+def _format_line(cells: list[str]) -> str:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()
@@ -116,48 +119,41 @@ def _line(cells: list[str]) -> str:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def records_of(study: Study, path: Path, faults: Faults) -> list[Record]:
-    """The records of a CSV, or of JSON lines, by the file's ending."""
+def read_file_rows(study: Study, path: Path, errors: LineErrors) -> list[FileRow]:
+    """The rows of a CSV or of JSON lines; the ending of its name says which."""
     ending = path.suffix.lower()
     if ending in (".jsonl", ".ndjson"):
-        return json_lines_of(path, faults)
+        return read_json_lines(path, errors)
     if ending != ".csv":
         raise InvalidInput(f"FILE must end in .csv or .jsonl (got {path})")
-    return csv_of(path, faults, known=[*columns_of(study), *ALIASES, "key"])
+    return read_csv(path, errors, known=[*list_columns(study), *ALIASES, "key"])
 
 
-def columns_of(study: Study) -> list[str]:
-    """The columns of an export, and others that mean a parameter; those that a person would type first."""
+def list_columns(study: Study) -> list[str]:
+    """The columns of an export, and others that hold a parameter; first those that a person would type."""
     space, context = study.settings.space, study.settings.context
-    around = {} if context is None else _columns(context.names, "context.")
-    typed = [*map(title, space.names), *FIELDS[1:], *around]
-    return list(dict.fromkeys([*typed, *FIELDS, *_columns(space.names, "params.")]))
+    around = {} if context is None else _map_columns(context.names, "context.")
+    typed = [*map(name_column, space.names), *FIELDS[1:], *around]
+    return list(dict.fromkeys([*typed, *FIELDS, *_map_columns(space.names, "params.")]))
 
 
-def _columns(names: Iterable[str], prefix: str) -> dict[str, str]:
+def _map_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
     """The columns that may hold a parameter, and which."""
-    return {column: name for name in names for column in (f"{prefix}{name}", *([name] if title(name) == name else []))}
+    return {
+        column: name for name in names for column in (f"{prefix}{name}", *([name] if name_column(name) == name else []))
+    }
 
 
-def row_of(study: Study, record: Record, nested: bool) -> Row:
-    """A record as a row, its values those of the study's space; nested when it comes from JSON."""
+def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
+    """A row of a file as a trial of the study's space; `nested` where it comes from JSON lines."""
     space, context = study.settings.space, study.settings.context
-    if nested:
-        params, around, ends = _nested(record.cells)
-    else:
-        query, outer = _columns(space.names, "params."), {}
-        if context is not None:
-            outer = {c: n for c, n in _columns(context.names, "context.").items() if c not in query}
-        cells, z = Cells(space), None if context is None else Cells(context)
-        params = {query[c]: cells.value(query[c], text) for c, text in record.cells.items() if c in query}
-        around = {outer[c]: z.value(outer[c], text) for c, text in record.cells.items() if z and c in outer} or None
-        ends = {c: text for c, text in record.cells.items() if c not in query and c not in outer}
+    params, around, ends = _split_object(row.cells) if nested else _split_columns(space, context, row.cells)
     for alias, name in ALIASES.items():
         if alias in ends and name in ends:
             raise InvalidInput(f"give {alias} or {name}, not both")
         if alias in ends:
             ends[name] = ends.pop(alias)
-    space.encode(params)  # refuses what does not lie in the space
+    space.encode(params)  # refuses what is not in the space
     if context is not None and around is not None:
         context.encode(around)
         around = context.as_given(around)
@@ -169,47 +165,62 @@ def row_of(study: Study, record: Record, nested: bool) -> Row:
     key = ends.get("key", "")
     if not isinstance(key, str):
         raise InvalidInput(f"key must be a string (got {shown(key)})")
-    history = _history(ends)
-    return Row(
-        line=record.line,
+    history = _parse_history(ends)
+    return TrialRow(
+        line=row.line,
         params=space.as_given(params),
         context=around,
-        number=_whole(ends, "number"),
-        asked_at=_time(ends, "asked_at"),
-        outcome=_number(ends, "outcome"),
-        noise=_number(ends, "noise"),
-        told_at=_time(ends, "told_at"),
-        known_from=_whole(ends, "known_from"),
+        number=_parse_integer(ends, "number"),
+        asked_at=_parse_time(ends, "asked_at"),
+        outcome=_parse_number(ends, "outcome"),
+        noise=_parse_number(ends, "noise"),
+        told_at=_parse_time(ends, "told_at"),
+        known_from=_parse_integer(ends, "known_from"),
         failure=failure,
         history=history,
         key=key,
     )
 
 
-def _history(ends: Mapping[str, Any]) -> tuple[Step, ...]:
-    """The steps of a row, if it has any; what they come to is what the row says."""
+def _parse_history(ends: Mapping[str, Any]) -> tuple[HistoryStep, ...]:
+    """The steps of a row, if it has any. They must end as the row itself says."""
     given = ends.get("history", [])
     if not isinstance(given, list):
         raise InvalidInput(f"history must be a list of steps (got {shown(given)})")
-    steps = tuple(map(step_of, given))
-    said = _number(ends, "outcome"), _number(ends, "noise"), ends.get("failure")
-    if steps and end_of(steps) != said:
-        there, here = (worded(end) for end in (end_of(steps), said))
-        raise InvalidInput(f"its history comes to {there}, the row says {here}; change both, or leave history out")
+    steps = tuple(map(parse_step, given))
+    end = _parse_number(ends, "outcome"), _parse_number(ends, "noise"), ends.get("failure")
+    if steps and find_end(steps) != end:
+        there, here = format_end(find_end(steps)), format_end(end)
+        raise InvalidInput(f"its history ends with {there}, the row says {here}; change both, or leave history out")
     return steps
 
 
-def worded(end: End) -> str:
+def format_end(end: TrialEnd) -> str:
     outcome, noise, failure = end
     told = "nothing" if outcome is None else f"{outcome!r}" if noise is None else f"{outcome!r} (noise {noise!r})"
     return failure or told
 
 
-def _nested(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]]:
+Parts = tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]]  # params, context, and all other fields
+
+
+def _split_columns(space: Space, context: Space | None, cells: Mapping[str, str]) -> Parts:
+    """The cells of a CSV; those of params and context are parsed."""
+    query, outer = _map_columns(space.names, "params."), {}
+    if context is not None:
+        outer = {c: n for c, n in _map_columns(context.names, "context.").items() if c not in query}
+    texts, z = ParameterTexts(space), None if context is None else ParameterTexts(context)
+    params = {query[c]: texts.parse(query[c], text) for c, text in cells.items() if c in query}
+    around = {outer[c]: z.parse(outer[c], text) for c, text in cells.items() if z and c in outer}
+    return params, around or None, {c: text for c, text in cells.items() if c not in query and c not in outer}
+
+
+def _split_object(cells: Mapping[str, Any]) -> Parts:
+    """An object of JSON lines."""
     known = {*FIELDS, *ALIASES, "key", "params", "context", "history"}
     for name in cells:
         if name not in known:
-            raise InvalidInput(f"there is no field {shown(name)}; parameters stand under params")
+            raise InvalidInput(f"there is no field {shown(name)}; parameters belong under params")
     params, context = cells.get("params"), cells.get("context")
     if not isinstance(params, dict):
         raise InvalidInput(f"params must be an object (got {shown(params)})")
@@ -219,21 +230,21 @@ def _nested(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | 
     return params, context, rest
 
 
-def _number(ends: Mapping[str, Any], name: str) -> float | None:
+def _parse_number(ends: Mapping[str, Any], name: str) -> float | None:
     given = ends.get(name)
-    return None if given is None else decimal(given, name) if isinstance(given, str) else number(given, name)
+    return None if given is None else parse_decimal(given, name) if isinstance(given, str) else number(given, name)
 
 
-def _whole(ends: Mapping[str, Any], name: str) -> int | None:
+def _parse_integer(ends: Mapping[str, Any], name: str) -> int | None:
     given = ends.get(name)
-    return None if given is None else integer(given, name) if isinstance(given, str) else whole(given, name)
+    return None if given is None else parse_integer(given, name) if isinstance(given, str) else whole(given, name)
 
 
-def _time(ends: Mapping[str, Any], name: str) -> float | None:
+def _parse_time(ends: Mapping[str, Any], name: str) -> float | None:
     given = ends.get(name)
     if not isinstance(given, str):
         return None if given is None else number(given, name)
-    when = moment(given, name)
+    when = parse_time(given, name)
     if not isinstance(when, datetime):
         return when
     try:
@@ -244,21 +255,21 @@ def _time(ends: Mapping[str, Any], name: str) -> float | None:
 
 # Identity -------------------------------------------------------------------------------------------------------------
 
-Place = tuple[object, object, float | None]
+TrialIdentity = tuple[object, object, float | None]
 
 
-def place_of(thing: Row | Trial) -> Place:
-    """What makes two trials the same one: params, context, and when it was asked."""
+def identify(thing: TrialRow | Trial) -> TrialIdentity:
+    """Two trials are the same if their params, their context and the time at which they were asked are."""
     return frozen(thing.params), frozen(thing.context), thing.asked_at
 
 
-def key_of_row(row: Row, before: Counter[str]) -> str:
-    """The same for the same row of the same file, or of any file: content, and how often it came before."""
+def make_key(row: TrialRow, before: Counter[str]) -> str:
+    """The key of a row: its own, or one made of its content and of how often that content came before in the file."""
     if row.key:
         return f"import {row.key}"
-    said: list[Any] = [dict(row.params), row.context and dict(row.context), row.asked_at]
+    content: list[Any] = [dict(row.params), row.context and dict(row.context), row.asked_at]
     if row.asked_at is None:
-        said += [row.outcome, row.noise, row.told_at, row.failure]
-    text = json.dumps(said, sort_keys=True)
+        content += [row.outcome, row.noise, row.told_at, row.failure]
+    text = json.dumps(content, sort_keys=True)
     before[text] += 1
     return "import " + hashlib.sha256(f"{text} {before[text]}".encode()).hexdigest()[:32]

@@ -1,6 +1,6 @@
-"""A study as a picture: outcomes over time, the delays seen so far, and the belief along each coordinate.
+"""What the picture of a study shows: outcomes over time, the delays seen so far, and the belief along each coordinate.
 
-`portrait` reads everything that is drawn from a study, so that the picture itself is a function of one value.
+`read_study_view` reads all of it from a study; `belated.plotting.study` draws it.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from belated.space.points import Points
 from belated.validation import Params, key_of
 
 GRID = 161  # points of a curve
-DOTS = 12  # an integer with at most so many values is drawn as dots
-COORDINATES = 12  # drawn at most
+DOTS = 12  # an integer with at most this many values is drawn as dots
+COORDINATES = 12  # at most this many are drawn
 
 
 @dataclass(frozen=True)
-class Slice:
-    """The belief along one coordinate; the others stay where the recommended point has them.
+class BeliefSlice:
+    """The belief along one coordinate; the others are those of the recommended point.
 
-    Where queries are points of a list there is nothing between them: `whole` says that every point is shown."""
+    Where queries are points of a list, every point is shown instead: `whole`."""
 
     name: str
-    x: Array  # along the coordinate; an option's place in the list
+    x: Array  # along the coordinate; for options, their places in the list
     mean: Array
     std: Array
     here: tuple[float, float]  # the recommended point and its mean
@@ -49,18 +49,18 @@ class Slice:
 
     @property
     def beside(self) -> bool:
-        """Whether there is room for outcomes beside the belief at each place."""
+        """Whether there is room to draw outcomes beside the belief at each place."""
         return self.dots and not self.whole
 
     @property
-    def apart(self) -> float:
-        """From one dot to the next."""
+    def spacing(self) -> float:
+        """The least distance from one dot to the next."""
         return float(np.min(np.diff(self.x))) if len(self.x) > 1 else 1.0
 
 
 @dataclass(frozen=True)
-class Portrait:
-    """What the picture of a study shows, as of one moment."""
+class StudyView:
+    """What the picture of a study shows, at one time."""
 
     name: str
     study: Study
@@ -69,11 +69,11 @@ class Portrait:
     asked: Array  # round, or seconds since the first query               (n,)
     told: Array  # likewise; NaN while unheard                            (n,)
     survival: Survival
-    waiting: Array  # waits so far of what was not heard                   (k,)
+    waiting: Array  # how long those not heard have waited                 (k,)
     floor: Worst
     recommended: Params | None
     context: Params | None
-    slices: Sequence[Slice]
+    slices: Sequence[BeliefSlice]
     left_out: int  # coordinates that are not drawn
 
     @property
@@ -84,8 +84,8 @@ class Portrait:
         return sum(trial.status == status for trial in self.trials)
 
 
-def portrait(study: Study, context: Params | None = None) -> Portrait:
-    """Everything that is drawn; the belief is in a context, the newest trial's unless another is named."""
+def read_study_view(study: Study, context: Params | None = None) -> StudyView:
+    """Everything that is drawn. The belief is in `context`; without one, in the context of the newest trial."""
     trials = study.trials()
     clock, by_clock = study.clock(), study.settings.patience.by_clock
     start = min((trial.asked_at for trial in trials), default=clock)
@@ -97,7 +97,7 @@ def portrait(study: Study, context: Params | None = None) -> Portrait:
         asked = np.array([float(trial.number) for trial in trials])
         told = np.array([math.nan if t.known_from is None else float(t.known_from) for t in trials])
     now = last - start if by_clock else float(len(trials) + 1)
-    # what was added with its outcome had a delay that nobody knows, and what failed will never say
+    # the delay of a trial that was added with its outcome is not known, and a failed one has none
     timed = [t for t in trials if not (t.by_hand and t.told_at == t.asked_at) and t.status != "failed"]
     ages = {t.number: max(clock - t.asked_at, 0.0) if by_clock else len(trials) + 1.0 - t.number for t in timed}
     waited = np.array([ages[t.number] if t.delay is None else t.delay for t in timed], dtype=float)
@@ -108,8 +108,8 @@ def portrait(study: Study, context: Params | None = None) -> Portrait:
         recommended: Params | None = study.recommend(context)
     except NothingHeard:
         recommended = None
-    slices = [] if recommended is None else slices_of(study, trials, recommended, context)
-    return Portrait(
+    slices = [] if recommended is None else read_slices(study, trials, recommended, context)
+    return StudyView(
         name=study.name or "a study",
         study=study,
         trials=trials,
@@ -126,20 +126,20 @@ def portrait(study: Study, context: Params | None = None) -> Portrait:
     )
 
 
-def slices_of(study: Study, trials: Sequence[Trial], here: Params, context: Params | None) -> list[Slice]:
+def read_slices(study: Study, trials: Sequence[Trial], here: Params, context: Params | None) -> list[BeliefSlice]:
     """The belief along every coordinate of the space, and then of the context."""
     fits = study.hyperparameters()
     kernel = fits[-1].gp.kernel if fits else study.settings.problem.kernel
     spaces = ((study.settings.space, False), (study.settings.context, True))
     return [
-        along(study, trials, kernel, space, i, here, context, of_context)
+        read_slice(study, trials, kernel, space, i, here, context, of_context)
         for space, of_context in spaces
         if space is not None
         for i in range(len(space.names))
     ]
 
 
-def along(
+def read_slice(
     study: Study,
     trials: Sequence[Trial],
     kernel: Kernel,
@@ -148,7 +148,7 @@ def along(
     here: Params,
     context: Params | None,
     of_context: bool,
-) -> Slice:
+) -> BeliefSlice:
     """The belief along coordinate i of the space or of the context."""
     name, listed = space.names[i], isinstance(space.parameters, Points)
     base: Params = (context or {}) if of_context else here
@@ -158,9 +158,9 @@ def along(
         values = [params[name] for params in everywhere]
     else:
         kind = space.parameters[i]
-        values = values_of(kind)
+        values = list_values(kind)
         everywhere = [{**base, name: value} for value in values]
-    labels = options_of(kind, values)
+    labels = place_options(kind, values)
     place = (lambda v: float(labels[key_of(v)])) if labels is not None else float
     if of_context:
         beliefs = [study.posterior([here], z) for z in everywhere]
@@ -174,12 +174,16 @@ def along(
         return ((trial.context or {}) if of_context else trial.params)[name]
 
     heard = [
-        (place(coordinate(t)), t.outcome, nearness(study, kernel, t, {name: coordinate(t)}, here, context, of_context))
+        (
+            place(coordinate(t)),
+            t.outcome,
+            measure_nearness(study, kernel, t, {name: coordinate(t)}, here, context, of_context),
+        )
         for t in trials
         if t.outcome is not None
     ]
     order = np.argsort(x, kind="stable")
-    return Slice(
+    return BeliefSlice(
         name=name,
         x=x[order],
         mean=mean[order],
@@ -187,7 +191,7 @@ def along(
         here=(place(base[name]), at_here),
         heard=np.array(heard, dtype=float).reshape(-1, 3),
         pending=np.array([place(coordinate(t)) for t in trials if t.status == "pending"], dtype=float),
-        options=None if labels is None else tuple(str(v) for v in first_of(values)),
+        options=None if labels is None else tuple(str(v) for v in drop_repeats(values)),
         dots=listed or labels is not None or (isinstance(kind, Integer) and len(values) <= DOTS),
         log=isinstance(kind, Real | Integer) and kind.log,
         context=of_context,
@@ -195,7 +199,7 @@ def along(
     )
 
 
-def nearness(
+def measure_nearness(
     study: Study, kernel: Kernel, trial: Trial, moved: Params, here: Params, context: Params | None, of_context: bool
 ) -> float:
     """k(x_s, x') / k(x', x'), where x' is the point of the slice with the trial's own coordinate: 1 on the slice."""
@@ -203,7 +207,7 @@ def nearness(
     rows = []
     for p, c in ((trial.params, trial.context), (params, z)):
         if isinstance(study.settings.space.parameters, Points):
-            p = trial.params  # there is nothing between the points of a list
+            p = trial.params  # a list has no points in between
         if study.settings.context is not None and isinstance(study.settings.context.parameters, Points):
             c = trial.context
         columns = [] if study.settings.context is None else [study.settings.context.encode(c or {})]
@@ -211,8 +215,8 @@ def nearness(
     return float(kernel(rows[0][None, :], rows[1][None, :])[0, 0] / kernel.variance)
 
 
-def values_of(kind: Parameter) -> list[Any]:
-    """Where the belief is asked along a coordinate."""
+def list_values(kind: Parameter) -> list[Any]:
+    """Where the belief is computed along a coordinate."""
     if isinstance(kind, Choice):
         return list(kind.options)
     if isinstance(kind, Real):
@@ -222,14 +226,14 @@ def values_of(kind: Parameter) -> list[Any]:
     return list(dict.fromkeys(kind.decode(np.array([u])) for u in np.linspace(0.0, 1.0, GRID)))
 
 
-def first_of(values: Sequence[Any]) -> list[Any]:
+def drop_repeats(values: Sequence[Any]) -> list[Any]:
     """Each value once, in order."""
     return list({key_of(value): value for value in values}.values())
 
 
-def options_of(kind: Parameter | None, values: Sequence[Any]) -> Mapping[object, int] | None:
-    """The places of options along the axis; None where the values are numbers."""
+def place_options(kind: Parameter | None, values: Sequence[Any]) -> Mapping[object, int] | None:
+    """The place of each option along the axis; None where the values are numbers."""
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     if isinstance(kind, Real | Integer) or (kind is None and numeric):
         return None
-    return {key_of(value): place for place, value in enumerate(first_of(values))}
+    return {key_of(value): place for place, value in enumerate(drop_repeats(values))}

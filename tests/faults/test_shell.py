@@ -1,4 +1,4 @@
-"""The shell in processes of its own: two people at once, a pipe that closes, an import that is killed, PostgreSQL."""
+"""The shell in its own processes: two people at once, a closed pipe, a killed import, Ctrl-C, PostgreSQL."""
 
 import json
 import os
@@ -12,11 +12,15 @@ import pytest
 
 import belated
 
-pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
-
 STORE = "sqlite:///belated.db"
 MAIN = "import sys; from belated.cli import main; main(prog_name='belated')"
 NEW = ("new", "lab", "--real", "x", "0", "1", "--silence", "unknown", "--seed", "0", "--patience", "9")
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BELATED_STORE", raising=False)
 
 
 def start(*args: str) -> subprocess.Popen[str]:
@@ -98,3 +102,37 @@ def test_the_same_on_postgresql(postgres_url: str, monkeypatch: pytest.MonkeyPat
     assert run("export", "copy", "--format", "jsonl") == Path("trials.jsonl").read_text()
     assert "ok" in run("check", "--all")
     assert not Path("belated.db").exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for the workers in /proc")
+def test_an_interrupt_ends_the_demo_and_its_workers() -> None:
+    """Ctrl-C in a terminal: the signal goes to the whole process group."""
+    command = [sys.executable, "-c", MAIN, "demo", "--workers", "2", "--rounds", "2000"]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as ran:
+        children = Path(f"/proc/{ran.pid}/task/{ran.pid}/children")
+        until = time.monotonic() + 30
+        while len(children.read_text().split()) < 3:  # two workers, and the one that cleans up after them
+            assert time.monotonic() < until, "the workers never came"
+            assert ran.poll() is None
+            time.sleep(0.05)
+        workers = children.read_text().split()
+        os.killpg(ran.pid, signal.SIGINT)
+        out, err = ran.communicate(timeout=20)
+    assert ran.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "Stopped."
+    until = time.monotonic() + 10
+    while any(map(is_running, workers)):
+        assert time.monotonic() < until, "a worker lives on"
+        time.sleep(0.05)
+
+
+def is_running(pid: str) -> bool:
+    """Whether a process runs: it exists, and is not a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -1,0 +1,93 @@
+"""What the commands that draw share: the options --out and --dpi, and how a picture is written."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from belated.cli._common import require_at_least
+from belated.errors import InvalidInput, Unavailable
+from belated.plotting.style import FORMATS
+
+LEAST_DPI = 30
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def picture_options(default: str) -> Callable[[Function], Function]:
+    """--out and --dpi; `default` says where the picture is written without --out."""
+
+    def wrap(function: Function) -> Function:
+        formats = ", ".join(FORMATS)
+        dpi = click.option(
+            "--dpi", default=150, show_default=True, help="Dots per inch; the picture is 12 inches wide."
+        )
+        out = click.option(
+            "--out",
+            type=click.Path(path_type=Path),
+            help=f"Where to write the picture ({formats}).  [default: {default}]",
+        )
+        return out(dpi(function))
+
+    return wrap
+
+
+def check_picture(out: Path | None, dpi: int) -> None:
+    """Refuse a picture that could not be written, before the work and not after it."""
+    require_at_least("--dpi", dpi, LEAST_DPI)
+    if out is None:
+        return
+    if out.suffix.lower() not in FORMATS:
+        raise InvalidInput(f"--out must end in {', '.join(FORMATS)} (got {out})")
+    if not out.parent.is_dir():
+        raise InvalidInput(f"--out must be in a folder that exists (got {out})")
+    if out.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK):
+        raise InvalidInput(f"--out must be a file that can be written (got {out})")
+
+
+def write_picture(out: Path, draw: Callable[[Path], None]) -> None:
+    try:
+        draw(out)
+    except OSError as error:
+        raise InvalidInput(f"--out must be a file that can be written (got {out}: {error.strerror})") from error
+
+
+def print_with_picture(
+    plain: Mapping[str, Any],
+    in_json: bool,
+    print_words: Callable[[], None],
+    *,
+    asked: Path | None,
+    out: Path | None,
+    draw: Callable[[Path], None],
+) -> None:
+    """Print an answer and write its picture to `out`, if there is to be one.
+
+    The answer is printed even where matplotlib is missing. That is an error only if a picture was `asked` for by --out.
+    """
+    if not in_json:
+        print_words()
+    missing = None
+    if out is not None:
+        try:
+            write_picture(out, draw)
+        except Unavailable as error:
+            missing = error
+    if in_json:
+        picture = None if missing or out is None else str(out)
+        click.echo(json.dumps({**plain, "picture": picture}, allow_nan=False))
+    if missing is not None and asked is not None:
+        raise missing
+    if missing is not None:
+        click.echo(f"No picture: {missing}", err=True)
+    elif not in_json:
+        click.echo(f"The picture: {out}")
+
+
+def choose_path(asked: Path | None, default: str, in_json: bool) -> Path | None:
+    """Where the picture goes: where it was asked for; else the default, and nowhere with --json."""
+    return asked if asked is not None or in_json else Path(default)

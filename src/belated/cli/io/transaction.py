@@ -1,0 +1,74 @@
+"""Many changes to a study, all or nothing: tried on a copy in memory, then written in one transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import TypeVar
+
+from belated import Study
+from belated.errors import AlreadyEnded, Taken, UnknownStudy
+from belated.record.events import Event, Told
+from belated.record.ledger import Ledger, store
+from belated.record.ledger.memory import MemoryLedger
+from belated.settings import Settings
+from belated.validation import listed, shown
+
+Result = TypeVar("Result")
+
+
+def copy_study(url: str, name: str) -> Study:
+    """A copy of a study in memory."""
+    settings, ledger = _open_ledger(url, name)
+    return _copy(settings, list(ledger.read()), name)
+
+
+def apply_at_once(
+    url: str, name: str, work: Callable[[Study], Result], *, asks: bool = False, dry: bool = False
+) -> Result:
+    """Do to a study what `work` does to a copy of it in memory, in one transaction.
+
+    If another process wrote something in between that does not fit, start again with a new copy.
+
+    asks  the work adds trials: asks of other processes wait until it is done
+    dry   change the copy only
+    """
+    settings, ledger = _open_ledger(url, name)
+    while True:
+        with ledger.asking() if asks and not dry else nullcontext(ledger) as turn:
+            before = list(turn.read())
+            copy = _copy(settings, before, name)
+            result = work(copy)
+            new = copy.events()[len(before) :]
+            if not new or dry:
+                return result
+            try:
+                last = turn.append(new)
+            except Taken:
+                continue
+            _check_none_ended(turn, len(before), last - len(new), new)
+            return result
+
+
+def _open_ledger(url: str, name: str) -> tuple[Settings, Ledger]:
+    """The settings and the ledger of a study that exists."""
+    place = store(url)
+    spec = place.spec(name)
+    if spec is None:
+        raise UnknownStudy(f"there is no study {shown(name)}; there are {listed(place.names()) or 'none'}")
+    return Settings.of(spec), place.ledger(name)
+
+
+def _copy(settings: Settings, events: Sequence[Event], name: str) -> Study:
+    return Study(settings, MemoryLedger(list(events)), name, time.time)
+
+
+def _check_none_ended(ledger: Ledger, known: int, written: int, new: Sequence[Event]) -> None:
+    """Refuse if another process ended a trial, between our reading and our writing, whose outcome we told."""
+    told = {event.number for event in new if isinstance(event, Told)}
+    between = list(ledger.read(known))[: written - known]
+    for event in between:
+        number = getattr(event, "number", None)
+        if number in told and getattr(event, "kind", None) in ("infeasible", "withdrawn"):
+            raise AlreadyEnded(f"trial {number} was ended by someone else meanwhile; its outcome does not count")

@@ -1,0 +1,109 @@
+"""`belated import`: past experiments, once."""
+
+from pathlib import Path
+
+import pytest
+
+import belated
+from tests.cli.shell import SPACE, STORE, check_refused, invoke, open_lab, run_json
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
+
+
+def test_past_experiments_are_taken_in_once() -> None:
+    invoke("new", "lab", *SPACE)
+    Path("past.csv").write_text("act,x,value,noise\nrelu,0.5,1,\nrelu,0.5,1,\ntanh,0.25,0.3,0.1\n\nrelu,0.1,,\n")
+    assert run_json("import", "past.csv")["new"] == 4
+    assert run_json("import", "lab", "past.csv") == {
+        "rows": 4,
+        "new": 0,
+        "known": 4,
+        "told": 0,
+        "failed": 0,
+        "refused": 0,
+        "amended": 0,
+        "pending_before": 1,
+        "aged": True,
+    }
+    Path("copy.csv").write_text("\ufeffx,act,outcome,noise\r\n0.25,tanh,0.3,0.1\r\n0.5,relu,1,\r\n0.9,relu,2,\r\n")
+    assert run_json("import", "copy.csv")["new"] == 1  # other columns, another order, a spreadsheet's BOM
+    trials = open_lab().trials()
+    assert [(t.params["x"], t.outcome, t.noise) for t in trials] == [
+        *((0.5, 1.0, None), (0.5, 1.0, None), (0.25, 0.3, 0.1), (0.1, None, None), (0.9, 2.0, None)),
+    ]
+    assert all(trial.by_hand for trial in trials)
+
+
+def test_the_same_file_again_changes_nothing_whatever_happened_since() -> None:
+    invoke("new", "lab", *SPACE)
+    Path("past.csv").write_text("x,act,outcome,failure\n0.5,relu,1,\n0.6,relu,,lost\n")
+    assert run_json("import", "past.csv")["new"] == 2
+    invoke("amend", "1", "3", "--reason", "typo")
+    invoke("tell", "2", "0.25")
+    again = run_json("import", "past.csv")
+    assert (again["new"], again["told"], again["failed"]) == (0, 0, 0)
+    assert [trial.outcome for trial in open_lab().trials()] == [3.0, 0.25]
+
+
+def test_a_key_tells_equal_rows_of_two_files_apart() -> None:
+    invoke("new", "lab", *SPACE)
+    for key in ("monday", "tuesday", "monday"):
+        Path("past.csv").write_text(f"key,x,act,outcome\n{key},0.5,relu,1\n")
+        invoke("import", "past.csv")
+    assert len(open_lab().trials()) == 2
+    Path("past.csv").write_text("key,x,act,outcome\nmonday,0.5,relu,2\n")
+    assert "past.csv:2: trial 1 was told before, with 1.0" in invoke("import", "past.csv", code=2).stderr
+
+
+def test_import_warns_of_pending_queries_that_age() -> None:
+    invoke("new", "rounds", *SPACE, "--patience", "5")
+    invoke("new", "clock", *SPACE, "--patience", "5d")
+    Path("past.csv").write_text("x,act,outcome\n0.5,relu,1\n0.6,relu,2\n")
+    for name in ("rounds", "clock"):
+        invoke("ask", name)
+    assert run_json("import", "rounds", "past.csv", "--dry-run")["new"] == 2
+    assert belated.Study.open(STORE, "rounds").rounds == 1
+    warned = invoke("import", "rounds", "past.csv").stderr
+    assert warned == (
+        "Warning: 1 pending query is now 2 rounds older, because every imported row counts as a round; "
+        "import before you ask\n"
+    )
+    assert invoke("import", "clock", "past.csv").stderr == ""
+    assert invoke("import", "rounds", "past.csv").stderr == ""  # nothing new, nothing older
+
+
+def test_one_bad_row_in_ten_thousand_and_nothing_is_taken() -> None:
+    invoke("new", "lab", *SPACE)
+    rows = [f"{i / 10000},relu,{i}" for i in range(10000)]
+    rows[7776] = "1.5,relu,7"
+    rows[8887] = "0.5,elu,7"
+    Path("past.csv").write_text("\n".join(["x,act,outcome", *rows]))
+    assert invoke("import", "past.csv", code=2).stderr.splitlines() == [
+        "Error: nothing was recorded: 2 lines are wrong",
+        "  past.csv:7778: x: value must be between 0.0 and 1.0 (got 1.5)",
+        "  past.csv:8889: act: value must be one of relu, tanh (got 'elu')",
+    ]
+    assert run_json("show")["trials"] == []
+
+
+def test_a_closed_study_takes_outcomes_and_no_rows() -> None:
+    invoke("new", "lab", *SPACE)
+    invoke("ask")
+    invoke("close")
+    Path("past.csv").write_text("x,act,outcome\n0.5,relu,1\n0.6,relu,2\n")
+    assert invoke("import", "past.csv", code=2).stderr.startswith("Error: This study is closed")
+    Path("told.csv").write_text("number,value\n1,2\n")
+    assert run_json("tell", "--csv", "told.csv")["told"] == 1
+
+
+REFUSED = [
+    (["import", "past.txt"], "FILE must end in .csv or .jsonl (got past.txt)"),
+    (["import", "past.csv"], "past.csv cannot be read (No such file or directory)"),
+    (["import"], "the arguments must be [NAME] FILE (got nothing)"),
+]
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
+def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
+    check_refused(args, sentence)

@@ -1,0 +1,113 @@
+"""`belated show`: how a study stands."""
+
+import time
+from datetime import datetime, timedelta
+
+import pytest
+
+import belated
+from tests.cli.shell import SPACE, check_refused, invoke, open_lab, run_json
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
+
+
+def test_show_says_what_is_pending_heard_late_expired_failed_and_below_the_floor() -> None:
+    invoke("new", "lab", *SPACE, "--floor", "0", "--patience", "4")
+    assert "No trials yet" in invoke("show").stdout
+    invoke("ask", "-n", "8")
+    invoke("tell", "1", "0.5")
+    invoke("tell", "6", "0.7")
+    invoke("tell", "7", "-0.1")
+    invoke("fail", "5", "withdrawn")
+    words = invoke("show").stdout.splitlines()
+    assert words[0] == "Study lab: maximize, floor 0, silence unknown, patience 4 rounds"
+    assert words[1] == "1 pending, 2 heard, 1 late, 3 expired, 1 failed; best is trial 6"
+    assert [line.split()[:2] for line in words[4:12]] == [
+        *(["1", "late"], ["2", "expired"], ["3", "expired"], ["4", "expired"], ["5", "withdrawn"]),
+        *(["6", "heard"], ["7", "heard"], ["8", "pending"]),
+    ]
+    assert "-0.1 !" in words[10]
+    assert words[12] == "! trial 7: the outcome -0.1 is worse than the floor 0.0"
+    printed = run_json("show")
+    assert printed["counts"] == {"pending": 1, "heard": 2, "late": 1, "expired": 3, "failed": 1}
+    assert (printed["best"], printed["closed"]) == (6, False)
+    assert [trial.get("age_rounds") for trial in printed["trials"]] == [None, 7, 6, 5, None, None, None, 1]
+
+
+FLOORLESS = ["--real", "x", "0", "1", "--seed", "0"]
+
+
+@pytest.mark.parametrize(("goal", "worst"), [("maximize", 0.25), ("minimize", 0.75)])
+def test_show_says_what_stands_in_for_the_floor(goal: str, worst: float) -> None:
+    invoke("new", "lab", *FLOORLESS, "--silence", "floor", "--goal", goal)
+    assert f"Study lab: {goal} (no floor stated: the prior mean stands in), silence floor" in invoke("show").stdout
+    assert run_json("show")["floor"] == {"value": None, "stated": False, "used": True}
+    for number, value in (("1", "0.5"), ("2", "0.25"), ("3", "0.75")):
+        invoke("ask")
+        invoke("tell", number, value)
+    sentence = f"no floor stated: the worst outcome heard, {worst}, stands in"
+    assert f"Study lab: {goal} ({sentence}), silence floor, patience none" in invoke("show").stdout
+    assert run_json("show")["floor"] == {"value": worst, "stated": False, "used": True}
+    invoke("amend", "--floor", "7", "--reason", "known now")
+    assert f"Study lab: {goal}, floor 7, silence floor" in invoke("show").stdout
+    assert run_json("show")["floor"] == {"value": 7.0, "stated": True, "used": True}
+
+
+def test_show_says_nothing_of_a_floor_that_nothing_looks_at() -> None:
+    invoke("new", "lab", *FLOORLESS, "--silence", "unknown")
+    invoke("ask")
+    invoke("tell", "1", "0.5")
+    assert invoke("show").stdout.startswith("Study lab: maximize, silence unknown, patience none\n")
+    assert run_json("show")["floor"] == {"value": 0.5, "stated": False, "used": False}
+
+
+def test_show_says_since_when_a_study_has_the_patience_that_it_chose() -> None:
+    invoke("new", "lab", *FLOORLESS, "--silence", "unknown", "--patience", "auto")
+    assert run_json("show")["patience_changes"] == []
+    assert "patience:" not in invoke("show").stdout
+    study = open_lab()
+    for delay, rounds in ((9, 20), (2, 120)):
+        for _ in belated.simulate(
+            study,
+            lambda p: p["x"],
+            delay=belated.delays.Fixed(delay),
+            rounds=rounds,
+            noise=0.1,
+            seed=0,
+            choose=lambda study: {"x": study.rounds % 9 / 9},
+        ):
+            pass
+    before, now = run_json("show")["patience_changes"]
+    assert (before["m"], before["patience"], before["reason"][:19]) == (9.0, "9 rounds", "Advised: 9 rounds. ")
+    assert now["patience"] == "2 rounds"
+    line = f"patience: 2 rounds since trial {now['trial']} (before: 9 rounds since {before['trial']})"
+    assert invoke("show").stdout.splitlines()[2] == line
+    invoke("export", "lab", "--out", "trials.jsonl")
+    invoke("new", "copy", *FLOORLESS, "--silence", "unknown", "--patience", "auto")
+    invoke("import", "copy", "trials.jsonl")
+    assert run_json("show", "copy")["patience_changes"] == []
+    assert len(run_json("show", "copy")["trials"]) == study.rounds
+    assert "each patience that it chose by itself" in " ".join(invoke("export", "--help").stdout.split())
+
+
+def test_show_finds_what_a_vanished_worker_left() -> None:
+    invoke("new", "lab", *SPACE)
+    old = datetime.fromtimestamp(time.time()) - timedelta(days=3, hours=2)
+    invoke("add", "x=0.5", "act=relu", "--at", old.isoformat())
+    invoke("add", "x=0.6", "act=relu", "--at", old.isoformat(), "--value", "0.1")
+    invoke("ask")
+    assert [trial["number"] for trial in run_json("show", "--pending")["trials"]] == [1, 3]
+    assert [trial["number"] for trial in run_json("show", "--pending", "--older-than", "2d")["trials"]] == [1]
+    assert "pending  3d 2h" in invoke("show", "--pending", "--older-than", "2d").stdout
+    assert run_json("show", "--pending", "--older-than", "4d")["trials"] == []
+
+
+REFUSED = [
+    (["show", "--older-than", "soon"], "--older-than must be a number and a unit"),
+]
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
+def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
+    check_refused(args, sentence)

@@ -1,0 +1,114 @@
+"""`belated tell`: receipts, times, and outcomes in a CSV."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from tests.cli.shell import SPACE, check_refused, invoke, open_lab, run_json
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
+
+
+def test_tell_and_its_receipts() -> None:
+    invoke("new", "lab", *SPACE, "--floor", "0", "--patience", "2", "--late", "use")
+    invoke("ask", "-n", "4")
+    assert (
+        run_json("tell", "lab", "4", "-0.5", "--noise", "0.1")["note"] == "the outcome -0.5 is worse than the floor 0.0"
+    )
+    assert run_json("tell", "lab", "1", "0.25")["status"] == "late"
+    assert run_json("tell", "1", "0.25")["status"] == "duplicate"
+    assert "told before, with the same value; nothing changed" in invoke("tell", "1", "0.25").stdout
+    refused = invoke("tell", "1", "-0.75", code=2).stderr
+    assert "trial 1 was told before, with 0.25" in refused
+    assert 'belated amend lab 1 -0.75 --reason "..."' in refused
+    study = open_lab()
+    assert [trial.outcome for trial in study.trials()] == [0.25, None, None, -0.5]
+    assert study.trial(4).noise == 0.1
+
+
+@pytest.mark.parametrize("written", ["seconds", "local", "zone"])
+def test_at_says_when_it_came(written: str) -> None:
+    invoke("new", "lab", *SPACE, "--patience", "14d")
+    asked = run_json("ask")["asked_at"]
+    when = datetime.fromtimestamp(int(asked) + 86400).astimezone()
+    text = {
+        "seconds": str(when.timestamp()),
+        "local": when.replace(tzinfo=None).isoformat(),
+        "zone": when.isoformat(),
+    }[written]
+    assert run_json("tell", "1", "0.5", "--at", text)["delay"] == pytest.approx(86400, abs=1)
+    assert open_lab().trial(1).told_at == when.timestamp()
+
+
+def test_tell_csv_is_all_or_nothing_and_harmless_again() -> None:
+    invoke("new", "lab", *SPACE, "--floor", "0", "--limits", "-1", "10")
+    invoke("ask", "-n", "4")
+    Path("good.csv").write_text("number,value,at,noise\n1,0.5,,\n2,-0.5,2026-03-01T10:00,0.1\n3,,,\n")
+    bad = "number,value,noise\n4,0.5,\n4,0.6,\n9,1,\n3,11,\n,2,\n1.5,2,\n3,nan,\n3,1e999,\n3,true,\n3,1,0\n3\n"
+    Path("bad.csv").write_text(bad)
+    refused = invoke("tell", "--csv", "bad.csv", code=2).stderr.splitlines()
+    assert refused[0] == "Error: nothing was recorded: 10 lines are wrong"
+    assert [line.split(":")[1] for line in refused[1:]] == [str(i) for i in range(3, 13)]
+    assert run_json("show")["counts"]["heard"] == 0
+    assert run_json("tell", "lab", "--csv", "good.csv") == {
+        "told": 2,
+        "late": 0,
+        "duplicate": 0,
+        "empty": 1,
+        "flags": ["trial 2: the outcome -0.5 is worse than the floor 0.0"],
+    }
+    assert "Told 0 outcomes, 2 told before, 1 row without a value" in invoke("tell", "--csv", "good.csv").stdout
+    assert open_lab().trial(2).noise == 0.1
+
+
+def test_an_export_is_a_sheet_to_fill_in() -> None:
+    invoke("new", "lab", *SPACE)
+    invoke("ask", "-n", "2")
+    sheet = invoke("export").stdout.splitlines()
+    column = sheet[0].split(",").index("outcome")
+    cells = sheet[2].split(",")
+    cells[column] = "0.75"
+    Path("sheet.csv").write_text("\n".join([sheet[0], sheet[1], ",".join(cells)]))
+    assert run_json("tell", "--csv", "sheet.csv")["told"] == 1
+    assert open_lab().trial(2).outcome == 0.75
+
+
+REFUSED = [
+    (["tell", "2", "nan"], "value must be a finite number (got nan)"),
+    (["tell", "2", "-inf"], "value must be a finite number (got -inf)"),
+    (["tell", "2", "1e999"], "value must be a finite number (got 1e999)"),
+    (["tell", "2", "1" * 5000], "value must be a finite number (got 1111"),
+    (["tell", "2", "true"], "value must be a number (got 'true')"),
+    (["tell", "2", "0,5"], "value must be a number (got '0,5')"),
+    (["tell", "2", "1_000"], "value must be a number (got '1_000')"),
+    (["tell", "2", "٣"], "value must be a number (got '٣')"),
+    (["tell", "2", ""], "value must be a number (got '')"),
+    (["tell", "0", "1"], "there is no trial 0; trials 1 to 2 exist"),
+    (["tell", "-1", "1"], "NUMBER must be a trial's number: 1, 2, 3, ... (got '-1')"),
+    (["tell", "1.5", "1"], "NUMBER must be a trial's number: 1, 2, 3, ... (got '1.5')"),
+    (["tell", "9" * 5000, "1"], "NUMBER must be a trial's number: 1, 2, 3, ... (got '999"),
+    (["tell", "3", "1"], "there is no trial 3; trials 1 to 2 exist"),
+    (["tell", "2"], "VALUE is missing; for example: belated tell 2 0.82 (got 2)"),
+    (["tell", "lab", "2"], "VALUE is missing; for example: belated tell lab 2 0.82 (got lab 2)"),
+    (["tell", "lab", "0.5"], "NUMBER is missing; for example: belated tell lab 1 0.82 (got lab 0.5)"),
+    (["tell", "lab"], "the arguments must be [NAME] NUMBER VALUE (got lab)"),
+    (["tell"], "the arguments must be [NAME] NUMBER VALUE (got nothing)"),
+    (["tell", "lab", "2", "1", "1"], "the arguments must be [NAME] NUMBER VALUE (got lab 2 1 1)"),
+    (["tell", "lob", "2", "1"], "there is no study 'lob'; there are lab"),
+    (["tell", "2", "1", "--noise", "0"], "noise must be more than 0 (got 0.0)"),
+    (["tell", "2", "1", "--noise", "x"], "noise must be a number (got 'x')"),
+    (["tell", "2", "1", "--at", "noon"], "--at must be a time such as 2026-03-01T14:30, or seconds since 1970"),
+    (["tell", "2", "1", "--key", ""], "key must be a"),
+    (["tell", "2", "1", "--nosie", "1"], "No such option '--nosie'"),
+    (["tell", "2", "1", "-x"], "No such option '-x'"),
+    (["tell", "2", "1", "--csv", "a.csv"], "the arguments must be [NAME] with --csv (got 2 1)"),
+    (["tell", "--csv", "a.csv", "--key", "k"], "with --csv the file says everything"),
+    (["tell", "--csv", "a.csv"], "a.csv cannot be read (No such file or directory)"),
+]
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
+def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
+    check_refused(args, sentence)

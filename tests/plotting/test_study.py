@@ -1,0 +1,121 @@
+"""The picture of a study: whatever kind of study it is, nothing covers anything else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from belated.plotting import study as drawing
+from belated.plotting.study import BLUE, ORANGE, VERMILLION, choose_unit, draw_study, needs_slant
+from belated.plotting.study_view import read_study_view
+from belated.plotting.style import FORMATS
+from tests.plotting.studies import (
+    DAY,
+    STUDIES,
+    make_by_the_clock,
+    make_floorless,
+    make_listed,
+    make_mixed,
+    make_one_coordinate,
+    make_only_asked,
+    view_study,
+)
+
+
+def find_overlaps(figure) -> list[tuple[str, str]]:
+    """Pairs of words that cover each other."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    hidden = set()  # the labels of ticks beyond the ends of an axis
+    for axes in figure.axes:
+        for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+            ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+            hidden |= {label for t in ticks if not low <= t.get_loc() <= high for label in (t.label1, t.label2)}
+    texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip() and t not in hidden]
+    boxes = [(t.get_text(), t.get_window_extent(canvas.get_renderer())) for t in texts if not t.get_rotation()]
+    drawn = [(said, box.shrunk(0.98, 0.8)) for said, box in boxes]  # a little air belongs to a box
+    return [(a, b) for i, (a, box) in enumerate(drawn) for b, other in drawn[i + 1 :] if box.overlaps(other)]
+
+
+@pytest.mark.parametrize("make", STUDIES, ids=lambda make: make.__name__)
+def test_no_words_cover_each_other_and_nothing_runs_over_the_edges(
+    make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    save = drawing.save_page
+    monkeypatch.setattr(
+        drawing, "save_page", lambda figure, out, dpi: (found.append(find_overlaps(figure)), save(figure, out, dpi))
+    )
+    draw_study(view_study(make), tmp_path / "a.png", 50)
+    assert found == [[]]
+    pixels = imread(tmp_path / "a.png")[..., :3]
+    assert pixels.shape[1] == 600
+    assert np.all(pixels[:2] == 1.0)
+    assert np.all(pixels[-2:] == 1.0)
+    assert np.all(pixels[:, :2] == 1.0)
+    assert np.all(pixels[:, -2:] == 1.0)
+    assert np.mean(np.any(pixels < 0.95, axis=2)) > 0.005  # and it is not blank
+
+
+@pytest.mark.parametrize(
+    ("make", "label"),
+    [
+        (make_one_coordinate, "floor"),
+        (make_floorless, "worst heard, as floor"),
+        (make_listed, ""),
+        (make_only_asked, ""),
+    ],
+    ids=lambda value: getattr(value, "__name__", "label"),
+)
+def test_the_floor_or_what_stands_in_is_a_line(
+    make, label: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, lines = make(), {}
+
+    def look(figure, out, dpi) -> None:
+        lines.update({line.get_label(): line.get_ydata()[0] for line in figure.axes[0].lines})
+        assert find_overlaps(figure) == []
+
+    monkeypatch.setattr(drawing, "save_page", look)
+    draw_study(read_study_view(study), tmp_path / "a.png")
+    assert [name for name in lines if "floor" in name] == ([label] if label else [])
+    if label:
+        assert lines[label] == study.floor.value
+    if make is make_floorless:
+        assert lines[label] == max(trial.outcome for trial in study.trials() if trial.outcome is not None)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_the_same_study_gives_the_same_file(tmp_path: Path, ending: str) -> None:
+    view = view_study(make_mixed)
+    draw_study(view, tmp_path / f"a{ending}", 50)
+    draw_study(view, tmp_path / f"b{ending}", 50)
+    assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
+
+
+def test_every_status_is_drawn_in_its_colour(tmp_path: Path) -> None:
+    draw_study(view_study(make_by_the_clock), tmp_path / "a.png", 100)
+    pixels = imread(tmp_path / "a.png")[..., :3]
+    for colour in (BLUE, ORANGE, VERMILLION):
+        rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        assert np.sum(np.all(np.abs(pixels - rgb) < 0.02, axis=2)) > 10, colour
+
+
+def test_options_are_slanted_only_where_they_would_touch() -> None:
+    m = view_study(make_mixed).slices[3]
+    assert needs_slant(m, 1.0)
+    assert not needs_slant(m, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "name"),
+    [(0.5, "milliseconds"), (90, "seconds"), (130, "minutes"), (3 * 3600, "hours"), (3 * DAY, "days")],
+)
+def test_times_are_in_a_unit_that_reads_well(seconds: float, name: str) -> None:
+    assert choose_unit(seconds)[1] == name

@@ -1,0 +1,94 @@
+"""What the picture of a study shows is what the study says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from belated.learner.delays.survival import kaplan_meier
+from belated.plotting.study_view import GRID, read_study_view
+from tests.plotting.studies import (
+    DAY,
+    make_by_the_clock,
+    make_contextual,
+    make_listed,
+    make_mixed,
+    make_one_coordinate,
+    make_wide,
+    view_study,
+)
+
+
+def test_delays_are_those_of_what_was_waited_for() -> None:
+    study = make_by_the_clock()
+    view = read_study_view(study)
+    # not the trial that was added with its outcome, nor the failed ones; the silent ones are censored at their ages
+    waits = [0.3 * DAY, 0.6 * DAY, 0.9 * DAY, 1.2 * DAY, 3 * DAY, 5 * DAY, 1 * DAY, 0.5 * DAY]
+    heard = [True] * 5 + [False] * 3
+    expected = kaplan_meier(waits, heard)
+    np.testing.assert_allclose(view.survival.times, expected.times)
+    np.testing.assert_allclose(view.survival.survival, expected.survival)
+    np.testing.assert_allclose(sorted(view.waiting), [0.5 * DAY, 1 * DAY, 5 * DAY])
+    assert view.survival.rho(2 * DAY) == pytest.approx(expected.rho(study.settings.patience.m))
+    assert [view.count(s) for s in ("heard", "late", "pending", "expired", "failed")] == [5, 1, 2, 1, 3]
+
+
+def test_delays_in_rounds_are_the_studys_own() -> None:
+    study = make_one_coordinate()
+    view = read_study_view(study)
+    assert set(view.survival.times) == {trial.delay for trial in study.trials() if trial.delay is not None}
+    pending = [trial.number for trial in study.trials() if trial.status == "pending"]
+    assert sorted(view.waiting) == sorted(study.rounds + 1.0 - s for s in pending)
+
+
+@pytest.mark.parametrize(
+    "make", [make_one_coordinate, make_mixed, make_contextual, make_listed], ids=lambda make: make.__name__
+)
+def test_the_belief_shown_is_the_studys(make) -> None:
+    study = make()
+    view = read_study_view(study)
+    assert view.recommended == study.recommend(view.context)
+    spaces = [study.settings.space, *([study.settings.context] if study.settings.context else [])]
+    assert [s.name for s in view.slices] == [name for space in spaces for name in space.names]
+    at = study.posterior([view.recommended], view.context)
+    for piece in view.slices:
+        assert piece.here[1] == pytest.approx(float(at.mean[0]))
+        assert np.all(np.diff(piece.x) >= 0)
+        assert len(piece.pending) == view.count("pending")
+        assert len(piece.heard) == view.count("heard") + view.count("late")
+    piece = view.slices[0]
+    if not piece.whole:
+        values = [{**view.recommended, piece.name: float(x)} for x in piece.x[::40]]
+        mean, std = study.posterior(values, view.context)
+        np.testing.assert_allclose(piece.mean[::40], mean, atol=1e-9)
+        np.testing.assert_allclose(piece.std[::40], std, atol=1e-9)
+
+
+def test_coordinates_are_drawn_as_what_they_are() -> None:
+    a, b, n, m = view_study(make_mixed).slices
+    assert (len(a.x), a.dots, a.log, a.options) == (GRID, False, False, None)
+    assert (b.log, b.x[0], b.x[-1]) == (True, 0.01, 100.0)
+    assert n.x.tolist() == [1, 2, 3, 4, 5, 6]
+    assert n.dots
+    assert m.options == ("iron oxide", "nickel")
+    assert m.x.tolist() == [0, 1]
+
+
+def test_outcomes_on_the_line_shown_are_the_darkest() -> None:
+    (piece,) = view_study(make_one_coordinate).slices
+    np.testing.assert_allclose(piece.heard[:, 2], 1.0)  # one coordinate: they are all on it
+    for piece in view_study(make_mixed).slices:
+        assert np.all((piece.heard[:, 2] >= 0) & (piece.heard[:, 2] <= 1 + 1e-9))
+        assert np.min(piece.heard[:, 2]) < 0.99
+
+
+def test_the_context_is_the_newest_unless_another_is_named() -> None:
+    study = make_contextual()
+    assert read_study_view(study).context == study.trials()[-1].context
+    other = {"z": 0.9, "who": "f"}
+    assert read_study_view(study, other).recommended == study.recommend(other)
+
+
+def test_more_coordinates_than_fit_are_counted() -> None:
+    view = view_study(make_wide)
+    assert (len(view.slices), view.left_out) == (12, 3)
