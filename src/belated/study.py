@@ -950,7 +950,7 @@ class Study:
             return ("tell", event.number, event.value, event.noise)
         if not event.by_hand:
             return ("ask", event.parts, frozen(event.context), frozen(event.fixed))
-        told = self._state.rows[event.number - 1].told if event.told_at_once else None
+        told = self._state.rows[event.number - 1].first_told if event.told_at_once else None
         value, noise = (None, None) if told is None else (told.value, told.noise)
         return ("add", frozen(event.params), frozen(event.context), value, noise)
 

@@ -107,3 +107,76 @@ REFUSED = [
 @pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
 def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
     check_refused(args, sentence)
+
+
+# Delays ---------------------------------------------------------------------------------------------------------------
+
+
+def write_past(*, times: bool) -> None:
+    """Twenty experiments of the past, one an hour; the outcome came after half an hour, if anyone noted it."""
+    lines = ["x,outcome" + (",asked_at,told_at" if times else "")]
+    for i in range(20):
+        at = 1000.0 + 3600.0 * i
+        lines.append(f"{i / 20},{i % 7}" + (f",{at},{at + 1800.0}" if times else ""))
+    Path("past.csv").write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("patience", ["auto", "auto-clock"])
+def test_past_experiments_without_times_have_no_delay(patience: str) -> None:
+    invoke("new", "lab", "--real", "x", "0", "1", "--silence", "waiting", "--patience", patience, "--seed", "0")
+    write_past(times=False)
+    invoke("import", "past.csv")
+    lab = open_lab()
+    assert [trial.delay for trial in lab.trials()] == [None] * 20
+    asked = [lab.ask(), lab.ask()]
+    assert [lab.trial(trial.number).status for trial in asked] == ["pending", "pending"]
+    assert str(lab.settings.patience) == patience  # nothing was learnt of delays, so nothing was chosen
+    assert (lab.delays().heard, lab.delays().added, lab.delays().pending) == (0, 20, 2)
+    assert "20 trials came with their outcomes and have no delay." in invoke("delays").stdout
+    assert "Too early to advise: 0 outcomes were heard" in invoke("advise").stdout
+    assert "no delay has been seen yet" in invoke("compare", code=2).stderr
+
+
+def test_past_experiments_with_times_have_the_delays_that_follow_from_them() -> None:
+    write_past(times=True)
+    for name, patience in (("rounds", "10"), ("clock", "5h")):
+        invoke("new", name, "--real", "x", "0", "1", "--silence", "waiting", "--patience", patience, "--seed", "0")
+        invoke("import", name, "past.csv")
+    assert {trial.delay for trial in belated.Study.open(STORE, "rounds").trials()} == {1.0}
+    assert {trial.delay for trial in belated.Study.open(STORE, "clock").trials()} == {1800.0}
+
+
+def test_an_outcome_that_took_three_rounds_by_the_times_has_a_delay_of_three_rounds() -> None:
+    invoke("new", "lab", "--real", "x", "0", "1", "--silence", "waiting", "--patience", "10", "--seed", "0")
+    rows = ["0.1,5,300,400", "0.2,1,100,350", "0.3,2,200,", "0.4,3,400,450"]  # out of order, and one pending
+    Path("past.csv").write_text(
+        "\n".join(["x,outcome,asked_at,told_at", *rows]).replace("0.3,2,200,", "0.3,,200,") + "\n"
+    )
+    invoke("import", "past.csv")
+    facts = [(trial.asked_at, trial.delay) for trial in open_lab().trials()]
+    assert facts == [(100.0, 3.0), (200.0, None), (300.0, 2.0), (400.0, 1.0)]
+
+
+def test_an_outcome_typed_into_an_export_was_waited_for() -> None:
+    invoke("new", "lab", "--real", "x", "0", "1", "--silence", "unknown", "--patience", "9d", "--seed", "0")
+    invoke("add", "lab", "x=0.5", "--at", "2026-01-01T00:00")
+    invoke("export", "lab", "--out", "trials.csv")
+    header, row = Path("trials.csv").read_text().splitlines()
+    cells = dict(zip(header.split(","), row.split(","), strict=True)) | {"outcome": "0.7"}
+    Path("trials.csv").write_text(f"{header}\n{','.join(cells.values())}\n")
+    invoke("import", "trials.csv")
+    trial = open_lab().trial(1)
+    assert trial.delay is not None
+    assert trial.delay > 86400.0
+
+
+def test_what_has_no_delay_has_none_after_export_and_import() -> None:
+    for name in ("old", "new"):
+        invoke("new", name, "--real", "x", "0", "1", "--silence", "unknown", "--seed", "0")
+    invoke("add", "old", "x=0.5", "--value", "1", "--at", "5")
+    invoke("amend", "old", "1", "2", "--reason", "misread")
+    for kind in ("csv", "jsonl"):
+        invoke("export", "old", "--out", f"old.{kind}")
+        invoke("import", "new", f"old.{kind}")
+    (trial,) = belated.Study.open(STORE, "new").trials()
+    assert (trial.outcome, trial.delay, trial.asked_at) == (2.0, None, 5.0)

@@ -98,7 +98,7 @@ def read_study_view(study: Study, context: Params | None = None) -> StudyView:
         told = np.array([math.nan if t.known_from is None else float(t.known_from) for t in trials])
     now = last - start if by_clock else float(len(trials) + 1)
     # the delay of a trial that was added with its outcome is not known, and a failed one has none
-    timed = [t for t in trials if not (t.by_hand and t.told_at == t.asked_at) and t.status != "failed"]
+    timed = [t for t in trials if t.has_delay and t.status != "failed"]
     ages = {t.number: max(clock - t.asked_at, 0.0) if by_clock else len(trials) + 1.0 - t.number for t in timed}
     waited = np.array([ages[t.number] if t.delay is None else t.delay for t in timed], dtype=float)
     arrived = np.array([t.delay is not None for t in timed], dtype=bool)

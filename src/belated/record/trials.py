@@ -40,6 +40,7 @@ class TrialRecord:
     rounds: int = 0  # once told: its delay in rounds
     known_from: int = 0  # once told: the first number whose choice knew it, min {t : position of the tell <= knew_t}
     amended: int = 0  # how often its outcome was put right
+    first_told: Told | None = None  # as it was told, before any amendment
 
     @property
     def has_delay(self) -> bool:
@@ -152,7 +153,8 @@ class TrialTable:
         """What ends a trial, or puts right how it ended. When two come at once, the first counts."""
         i = row.asked.number - 1
         if isinstance(event, Told) and row.takes_outcome:
-            row.told, row.known_from, row.rounds = event, self.next_number, self.next_number - event.number
+            row.told = row.first_told = event
+            row.known_from, row.rounds = self.next_number, self.next_number - event.number
             self._news.append(row)
             self._y[i], self._delay[i], self._order[i] = event.value, self.delay(row), self.position
             self._m[i] = m

@@ -1,7 +1,8 @@
 """What happened to a trial after it was asked: told, refused, failed, amended. As plain values, and done again.
 
 JSON lines have a history where the outcome of a trial does not say everything. A step has the event's own fields
-(value, noise, reason, kind, at) and known_from: the number of the first trial whose choice could know of it.
+(value, noise, reason, kind, at) and known_from: the number of the first trial whose choice could know of it. An outcome
+that came together with its query has no known_from: it was not waited for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from belated import Study
 from belated.errors import AlreadyEnded, AlreadyTold, InvalidInput
 from belated.record.events import NAMES, Amended, Asked, Event, Failed, Refused, Told, plain_of
-from belated.results import FAILURES
+from belated.results import FAILURES, Failure, takes_outcome
 from belated.validation import number, shown, whole
 
 TrialEvent = Told | Refused | Failed | Amended
@@ -32,11 +33,11 @@ class HistoryStep:
     """One thing that happened to a trial; the number of the event is 0 here."""
 
     event: TrialEvent
-    known_from: int
+    known_from: int | None  # None: it came together with its query
 
     def plain(self) -> dict[str, Any]:
         fields = {k: v for k, v in plain_of(self.event).items() if v is not None and k != "number"}
-        return {**fields, "known_from": self.known_from}
+        return fields if self.known_from is None else {**fields, "known_from": self.known_from}
 
     def __str__(self) -> str:
         what = self.event.kind if isinstance(self.event, Failed) else self.event.value
@@ -46,12 +47,16 @@ class HistoryStep:
 def collect_steps(events: Iterable[Event]) -> dict[int, list[HistoryStep]]:
     """The steps of every trial that has any, by its number."""
     steps: dict[int, list[HistoryStep]] = {}
-    asked = 0
+    asked, undelayed = 0, set[int]()
     for event in events:
-        asked += isinstance(event, Asked)
+        if isinstance(event, Asked):
+            asked += 1
+            if event.told_at_once:
+                undelayed.add(event.number)
         if isinstance(event, TrialEvent) and event.number is not None:
             keyless = replace(event, key=None) if isinstance(event, Told) else event
-            steps.setdefault(event.number, []).append(HistoryStep(replace(keyless, number=0), asked + 1))
+            known_from = None if isinstance(event, Told) and event.number in undelayed else asked + 1
+            steps.setdefault(event.number, []).append(HistoryStep(replace(keyless, number=0), known_from))
     return steps
 
 
@@ -74,21 +79,23 @@ def parse_step(given: object) -> HistoryStep:
         fields |= {"value": number(given.get("value")), "noise": None if noise is None else number(noise, "noise")}
     if name == "amended":
         fields["reason"] = given.get("reason")  # the study itself checks it
+    if name == "told" and "known_from" not in given:
+        return HistoryStep(EVENTS[name](**fields), None)
     return HistoryStep(EVENTS[name](**fields), whole(given.get("known_from"), "known_from"))
 
 
-TrialEnd = tuple[float | None, float | None, str | None]  # outcome, noise, failure
+TrialEnd = tuple[float | None, float | None, Failure | None]  # outcome, noise, failure
 
 
 def find_end(steps: Iterable[HistoryStep]) -> TrialEnd:
     """How a trial ended. The first end counts; only an outcome after lost, or an amendment, replaces it."""
     outcome: float | None = None
     noise: float | None = None
-    failure: str | None = None
+    failure: Failure | None = None
     for event in (step.event for step in steps):
         if isinstance(event, Failed) and outcome is None and failure is None:
             failure = event.kind
-        elif isinstance(event, Amended) or (isinstance(event, Told) and outcome is None and failure in (None, "lost")):
+        elif isinstance(event, Amended) or (isinstance(event, Told) and takes_outcome(outcome is not None, failure)):
             outcome, noise, failure = event.value, event.noise, None
     return outcome, noise, failure
 

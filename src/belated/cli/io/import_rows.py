@@ -5,15 +5,16 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from belated import Study
 from belated.cli.io.files import LineErrors
 from belated.cli.io.history import HistoryStep, collect_steps, find_missing, find_untold, repeat_event
 from belated.cli.io.rows import TrialIdentity, TrialRow, identify, make_key, parse_row, read_file_rows
-from belated.record.events import NAMES
+from belated.record.events import NAMES, Asked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,24 +42,33 @@ def import_rows(study: Study, path: Path) -> ImportCounts:
     errors.refuse()
     if all(row.number is not None for row in rows):
         rows.sort(key=lambda row: row.number or 0)
-    trials, before, queue = study.trials(), collect_steps(study.events()), StepQueue(study, errors)
+    elif all(row.number is None and row.asked_at is not None for row in rows):
+        rows.sort(key=lambda row: row.asked_at or 0.0)
+    times = [math.inf if row.asked_at is None else row.asked_at for row in rows]
+    events = study.events()
+    trials, before, queue = study.trials(), collect_steps(events), StepQueue(study, errors)
+    imported = {event.key: event.number for event in events if isinstance(event, Asked) and event.key is not None}
     here: dict[TrialIdentity, list[int]] = {}
     for trial in trials:
         here.setdefault(identify(trial), []).append(trial.number)
     repeats: Counter[str] = Counter()
     last, known, now = len(trials), 0, study.clock()
-    for row in rows:
+    for i, row in enumerate(rows):
         queue.run_until(last + 1)
         with errors.collect(row.line):
             same = here.get(identify(row))
-            number = same.pop(0) if same else add_trial(study, row, make_key(row, repeats))
-            steps = row.steps(study.trial(number).asked_at, now)
+            number = same.pop(0) if same else find_or_add(study, row, make_key(row, repeats), imported)
             if number <= last:
                 known += 1
-                queue.add(row, number, (find_missing if row.history else find_untold)(before.get(number, []), steps))
-            else:
-                last = number
-                queue.add(row, number, steps, least=number + 1)
+                find = find_missing if row.history else find_untold
+                queue.add(Arrival(row, number, 0), find(before.get(number, []), row.steps(now)))
+                continue
+            last, steps = number, row.steps(now)
+            if row.undelayed is not None:  # it was added with its outcome
+                queue.counts["told"] += 1
+                steps = steps[1:]
+            if steps:
+                queue.add(Arrival(row, number, number + row.rounds(steps[0], times[i:])), steps)
     queue.run_until(math.inf)
     errors.refuse()
     return ImportCounts(
@@ -74,10 +84,24 @@ def import_rows(study: Study, path: Path) -> ImportCounts:
     )
 
 
-def add_trial(study: Study, row: TrialRow, key: str) -> int:
-    """The number of the row's trial; the same as before if the row was imported before."""
+def find_or_add(study: Study, row: TrialRow, key: str, imported: Mapping[str, int]) -> int:
+    """The number of the row's trial: the one it had before, if the row was imported before."""
+    if key in imported:
+        trial = study.trial(imported[key])
+        if (trial.params, trial.context) == (row.params, row.context):
+            return trial.number
     at = row.told_at if row.asked_at is None else row.asked_at
-    return study.add(row.params, context=row.context, at=at, key=key).number
+    told = row.undelayed
+    value, noise = (None, None) if told is None else (told.value, told.noise)
+    return study.add(row.params, value, noise=noise, context=row.context, at=at, key=key).number
+
+
+class Arrival(NamedTuple):
+    """A row that has become a trial, and the round in which what happened to it could be known first; 0: at once."""
+
+    row: TrialRow
+    number: int
+    round: int
 
 
 @dataclass(frozen=True, order=True)
@@ -99,11 +123,11 @@ class StepQueue:
         self.counts: Counter[str] = Counter()
         self._due: list[DueSteps] = []
 
-    def add(self, row: TrialRow, number: int, steps: Sequence[HistoryStep], least: int = 0) -> None:
-        """The next step is due when it could be known; for a trial that was here before (least = 0), at once."""
+    def add(self, arrival: Arrival, steps: Sequence[HistoryStep]) -> None:
+        """The first of these steps is due in the round of the arrival."""
         if steps:
-            at_round = max(least, number + row.rounds(steps[0])) if least else 0
-            heapq.heappush(self._due, DueSteps(at_round, steps[0].event.at, number, steps, row))
+            row, number, round_ = arrival
+            heapq.heappush(self._due, DueSteps(round_, steps[0].event.at, number, steps, row))
 
     def run_until(self, t: float) -> None:
         """Do all that the choice of round t can know."""
@@ -112,4 +136,11 @@ class StepQueue:
             with self.errors.collect(due.row.line):
                 event = due.steps[0].event
                 self.counts[NAMES[type(event)]] += repeat_event(self.study, due.number, event)
-                self.add(due.row, due.number, due.steps[1:], due.round)
+                self._add_rest(due)
+
+    def _add_rest(self, due: DueSteps) -> None:
+        """The steps after the first: each when it could be known, and none before the one that it follows."""
+        rest = due.steps[1:]
+        if rest:
+            at_round = max(due.round, due.number + due.row.rounds(rest[0], ())) if due.round else 0
+            self.add(Arrival(due.row, due.number, at_round), rest)

@@ -2,8 +2,8 @@
 
 A row is a trial: its number, params, context, asked_at, and how it ended (outcome, noise, told_at, known_from, or
 failure). Statuses and ages are not in it: they follow from the rest. known_from is the number of the first trial whose
-choice could use the outcome; it gives delays in rounds. A row of JSON lines has a history where more happened than one
-tell.
+choice could use the outcome; it gives delays in rounds. An outcome without told_at and known_from came together with
+its query: nobody knows of a delay, so it has none. A row of JSON lines has a history where more happened than one tell.
 """
 
 from __future__ import annotations
@@ -50,23 +50,37 @@ class TrialRow:
     history: tuple[HistoryStep, ...] = ()  # empty: nothing but its outcome or failure
     key: str = ""  # rows with different keys are different trials
 
-    def steps(self, asked_at: float, now: float) -> Sequence[HistoryStep]:
-        """All that happened to it: its history, or else its outcome or failure as one step.
+    @property
+    def undelayed(self) -> Told | None:
+        """Its outcome, if that came together with its query, as far as the file knows."""
+        if self.history:
+            first = self.history[0]
+            return first.event if isinstance(first.event, Told) and first.known_from is None else None
+        timed = self.known_from is not None or (self.asked_at is not None and self.told_at is not None)
+        if self.outcome is None or timed:
+            return None
+        return Told(number=0, value=self.outcome, noise=self.noise, at=self.told_at or 0.0)
 
-        Without told_at, the time of an outcome is when the trial was asked, and that of a failure is now."""
+    def steps(self, now: float) -> Sequence[HistoryStep]:
+        """All that happened to it: its history, or else its outcome or failure as one step, now if it has no time."""
         if self.history or (self.outcome is None and self.failure is None):
             return self.history
         event: Told | Failed
+        at = now if self.told_at is None else self.told_at
         if self.failure is not None:
-            event = Failed(number=0, kind=self.failure, at=now if self.told_at is None else self.told_at)
+            event = Failed(number=0, kind=self.failure, at=at)
         else:
-            at = asked_at if self.told_at is None else self.told_at
             event = Told(number=0, value=self.outcome or 0.0, noise=self.noise, at=at)
-        return [HistoryStep(event, self.known_from or 0)]
+        return [HistoryStep(event, self.known_from)]
 
-    def rounds(self, step: HistoryStep) -> int:
-        """How many rounds after the trial was asked a step could be known; 1 is at once."""
-        return 1 if self.number is None else max(1, step.known_from - self.number)
+    def rounds(self, step: HistoryStep, asked_at: Sequence[float]) -> int:
+        """How many rounds after the trial was asked a step could be known; 1 is at once. By known_from, else by time:
+        `asked_at` has when this row and those after it were asked."""
+        if step.known_from is not None and self.number is not None:
+            return max(1, step.known_from - self.number)
+        if self.told_at is None:
+            return 1
+        return max(1, sum(at <= self.told_at for at in asked_at))
 
 
 def name_column(name: str) -> str:
@@ -78,15 +92,18 @@ def name_column(name: str) -> str:
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
+def list_ends(trial: Trial) -> list[Any]:
+    """How a trial ended, as FIELDS[2:] have it; what was not waited for has no times."""
+    told = (trial.told_at, trial.known_from) if trial.has_delay else (None, None)
+    return [trial.outcome, trial.noise, *told, trial.failure]
+
+
 def build_row(trial: Trial, steps: Sequence[HistoryStep] = ()) -> dict[str, Any]:
     row: dict[str, Any] = {"number": trial.number, "params": dict(trial.params)}
     if trial.context is not None:
         row["context"] = dict(trial.context)
     row["asked_at"] = trial.asked_at
-    for name in FIELDS[2:]:
-        value = getattr(trial, name)
-        if value is not None:
-            row[name] = value
+    row |= {name: value for name, value in zip(FIELDS[2:], list_ends(trial), strict=True) if value is not None}
     if steps and not (len(steps) == 1 and isinstance(steps[0].event, Told)):
         row["history"] = [step.plain() for step in steps]
     return row
@@ -106,7 +123,7 @@ def format_csv(study: Study, trials: Iterable[Trial]) -> Iterator[str]:
         cells = [str(trial.number), *(query.format(name, trial.params[name]) for name in space.names)]
         if around is not None and trial.context is not None:
             cells += [around.format(name, trial.context[name]) for name in z]
-        ends = [getattr(trial, name) for name in FIELDS[1:]]
+        ends = [trial.asked_at, *list_ends(trial)]
         yield _format_line([*cells, *("" if v is None else v if isinstance(v, str) else repr(v) for v in ends)])
 
 
