@@ -58,10 +58,10 @@ def refused(error: type[Exception], call: Callable[[], Any]) -> str:
 
 def untouched(study: Study, error: type[Exception], call: Callable[[], Any]) -> str:
     """The same, and the study is as it was."""
-    events, trials = list(study._ledger.read()), study.trials()
+    events, trials = study.events(), study.trials()
     belief = study.posterior([HERE])
     sentence = refused(error, call)
-    assert list(study._ledger.read()) == events
+    assert study.events() == events
     assert study.trials() == trials
     assert study.posterior([HERE]).mean.tolist() == belief.mean.tolist()
     return sentence
@@ -163,7 +163,7 @@ def test_a_clock_must_tell_the_time(reading: Any) -> None:
     next(readings)  # 0, considered and asked at; one more when the trial was returned
     for call in (study.ask, lambda: study.tell(1, 0.5), lambda: study.add(HERE, 0.5), lambda: study.fail(1, "lost")):
         assert refused(InvalidInput, call).startswith("the clock's reading must be a ")
-    assert len(list(study._ledger.read())) == 1
+    assert len(study.events()) == 1
     assert refused(InvalidInput, lambda: create(clock=5)) == "clock must be a function returning seconds (got 5)"
 
 

@@ -183,7 +183,7 @@ def test_infeasible_queries_are_never_used_for_fitting_or_scaling() -> None:
             study.add({"x": i / 7}, np.sin(i))
         study.fail(study.add({"x": 0.5}), kind)  # type: ignore[arg-type]
         study.ask()  # fitted for the first time
-        fitted = [e.fitted for e in study._ledger.read() if isinstance(e, Asked) and e.fitted is not None]
+        fitted = [e.fitted for e in study.events() if isinstance(e, Asked) and e.fitted is not None]
         found.append(fitted)
         beliefs.append(float(study.posterior([{"x": 0.5}]).mean[0]))
     assert len(found[0]) == len(found[1]) >= 1

@@ -39,7 +39,7 @@ from belated.learner.belief import Belief as ModelBelief
 from belated.learner.blas import one_thread, versions
 from belated.learner.choice.candidates import best_of, with_context
 from belated.learner.choice.decide import NUMERICS, belief_at
-from belated.learner.choice.problem import Cache
+from belated.learner.choice.problem import Cache, Fitted
 from belated.learner.gp.scale import Scale
 from belated.learner.policies import Greedy
 from belated.learner.silence import Silence
@@ -511,6 +511,16 @@ class Study:
         with self._lock:
             self._sync()
             return self._trial(self._number(number))
+
+    def events(self) -> list[Event]:
+        """Everything that happened to the study, in order."""
+        return list(self._ledger.read())
+
+    def hyperparameters(self) -> list[Fitted]:
+        """Every set of hyperparameters found so far, the newest last."""
+        with self._lock:
+            self._sync()
+            return list(self._fold.fits)
 
     @property
     def rounds(self) -> int:

@@ -67,7 +67,7 @@ def test_a_filled_study_is_what_a_real_one_would_be(tmp_path):
     assert {trial.status for trial in trials} == {"heard"}
     assert [trial.knew_trials for trial in trials] == list(range(count))
     last = None
-    for asked in (event for event in study._ledger.read() if isinstance(event, Asked)):
+    for asked in (event for event in study.events() if isinstance(event, Asked)):
         due = ledger.fit_due(study, asked.number, last)
         assert (asked.fitted is not None) == due
         last = asked.number if due else last
@@ -148,6 +148,7 @@ def test_the_command_prints_writes_and_removes_what_it_made(monkeypatch, capsys,
     assert not folders[0].exists()
 
 
+@pytest.mark.faults
 def test_beside_its_peer_on_both_stores(tmp_path_factory):
     pytest.importorskip("optuna", reason="Optuna is not installed: pip install belated[bench]")
     folder = Path(tmp_path_factory.mktemp("peer"))

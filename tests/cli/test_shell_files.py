@@ -15,7 +15,6 @@ from belated.record.events import Amended, Asked, Failed, Refused, Told
 from belated.space.encoding import Space
 from belated.validation import key_of
 from tests.cli.shell import invoke, said
-from tests.places import events
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
@@ -91,7 +90,7 @@ def test_the_round_trip_is_exact(kind: str) -> None:
 def happened(study: belated.Study) -> list[list[object]]:
     """All that happened to each trial, in the order in which it did; and after which ask."""
     lives: list[list[object]] = []
-    for event in events(study):
+    for event in study.events():
         if isinstance(event, Asked):
             lives.append([])
         elif isinstance(event, Told):
@@ -108,7 +107,7 @@ def test_json_lines_carry_what_happened_on_the_way() -> None:
     printed = said("import", "new", "old.jsonl")
     assert (printed["told"], printed["failed"], printed["refused"], printed["amended"]) == (5, 4, 2, 2)
     assert happened(new) == happened(old)
-    assert any(isinstance(event, Amended) and event.reason == "two\nlines, é" for event in events(new))
+    assert any(isinstance(event, Amended) and event.reason == "two\nlines, é" for event in new.events())
     again = said("import", "new", "old.jsonl")
     assert (again["new"], again["told"], again["failed"], again["refused"], again["amended"]) == (0, 0, 0, 0, 0)
     assert said("import", "old", "old.jsonl")["amended"] == 0  # where it came from

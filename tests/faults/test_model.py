@@ -167,7 +167,7 @@ def lived(folder: Path, fuse: Fuse, told: int) -> tuple[str, Study]:
 
 def found(study: Study) -> list[Hyper]:
     """The hyperparameters that were fitted so far."""
-    return [hyper(fit.gp.kernel) for fit in study._fold.fits]
+    return [hyper(fit.gp.kernel) for fit in study.hyperparameters()]
 
 
 def test_the_fit_fails_and_the_last_good_hyperparameters_serve(tmp_path: Path) -> None:

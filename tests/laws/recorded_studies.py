@@ -178,7 +178,7 @@ def run_studies() -> Iterator[tuple[str, Study]]:
 
 def record() -> None:
     """Write down every study as it goes now."""
-    kept = {name: [plain_of(event) for event in study._ledger.read()] for name, study in run_studies()}
+    kept = {name: [plain_of(event) for event in study.events()] for name, study in run_studies()}
     lines = ",\n".join(
         f"{json.dumps(name)}: [\n" + ",\n".join(json.dumps(event) for event in events) + "]"
         for name, events in kept.items()

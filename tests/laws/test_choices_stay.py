@@ -26,7 +26,7 @@ def test_choices_stay(name: str) -> None:
     recorded = WRITTEN["studies"][name]
     study = run_study(seed, scene)
     if WRITTEN["versions"] == dict(versions()):
-        now = [json.loads(json.dumps(plain_of(event))) for event in study._ledger.read()]
+        now = [json.loads(json.dumps(plain_of(event))) for event in study.events()]
         assert now == recorded
         return
     again = Study(study.settings, MemoryLedger([event_of(plain) for plain in recorded]), None, study.clock)

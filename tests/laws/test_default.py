@@ -13,10 +13,11 @@ import belated
 from belated import Choice, Points, Real, Study
 from belated.record.events import Asked
 from belated.record.ledger.memory import MemoryLedger
+from tests.support.studies import fold_events
 
 
 def rebuilt(study: Study) -> Study:
-    return Study(study._created, MemoryLedger(list(study._ledger.read())), study.name, study.clock)
+    return Study(study.settings, MemoryLedger(study.events()), study.name, study.clock)
 
 
 @pytest.mark.parametrize("silence", ["floor", "waiting", "unknown"])
@@ -93,8 +94,8 @@ def test_moves_take_turns_in_every_context_and_over_what_is_added() -> None:
     turns: dict[str, list[int]] = {"a": [], "b": []}
     for i in range(8):
         z = "ab"[i % 2]
-        history = study._state.history(0.0)
-        turns[z].append(study._fold.situation(history, study._fold.context({"z": z})[1]).turn)
+        fold = fold_events(study.settings, study.events())
+        turns[z].append(fold.situation(fold.state.history(0.0), fold.context({"z": z})[1]).turn)
         study.ask(context={"z": z})
         study.add({"x": 0.0}, 0.5, context={"z": z})
     assert turns == {"a": [0, 1, 2, 3], "b": [0, 1, 2, 3]}
@@ -135,7 +136,7 @@ def test_rounds_by_hand_do_not_make_the_papers_fits_go_missing() -> None:
             study.add({"x": i / 40}, float(np.sin(i)) + 1)
         else:
             study.tell(study.ask(), float(np.sin(i)) + 1)
-    fitted = [event.number for event in study._ledger.read() if isinstance(event, Asked) and event.fitted is not None]
+    fitted = [event.number for event in study.events() if isinstance(event, Asked) and event.fitted is not None]
     assert fitted == [12, 22, 32]
 
 

@@ -71,4 +71,4 @@ def test_the_next_ask_refits() -> None:
 
 def refitted(study: Study) -> bool:
     """Whether hyperparameters were fitted for the newest query."""
-    return study._fold.fits[-1].number == study.rounds
+    return study.hyperparameters()[-1].number == study.rounds

@@ -17,6 +17,7 @@ from belated import Choice, Integer, Real, Study
 from belated.learner.gp.kernels import SE
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.trials import Asked
+from tests.support.examples import examples
 
 SIX = ["GP-UCB-SDF", "GP-TS-SDF", "GP-UCB", "asy-TS", "GP-BUCB", "GP-BTS"]
 GRID = belated.Points([{"x": i / 6, "y": j / 5} for i in range(7) for j in range(6)])
@@ -78,7 +79,7 @@ in_order = functools.cache(after)
 
 
 @pytest.mark.parametrize("study", [*STUDIES, *NOISY])
-@settings(max_examples=6)
+@settings(max_examples=examples(6))
 @given(order=st.permutations(range(7)))
 def test_the_order_of_tells_never_matters(study: str, order: list[int]) -> None:
     x, belief = after(study, order)
@@ -88,7 +89,7 @@ def test_the_order_of_tells_never_matters(study: str, order: list[int]) -> None:
     assert x == expected_x
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(order=st.permutations(range(7)))
 def test_nor_by_the_clock_when_the_tells_say_when_they_came(order: list[int]) -> None:
     for study in ("GP-UCB-SDF", "default, unknown"):
@@ -122,7 +123,7 @@ def script(s: Study, rounds: int, start: int = 1) -> None:
 
 def rebuilt(s: Study, events: int | None = None, clock: Callable[[], float] | None = None) -> Study:
     """A study made from another's settings and its first events, and nothing else."""
-    return Study(s.settings, MemoryLedger(list(s._ledger.read())[:events]), s.name, clock or s.clock)
+    return Study(s.settings, MemoryLedger(s.events()[:events]), s.name, clock or s.clock)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ def test_every_choice_can_be_made_again_from_the_events_before_it(study: str, sp
     """No cache, no order of calls: trial k follows from what is recorded before it."""
     s = create(study, space=SPACES[space], floor=-2.0, initial=3)
     script(s, 16)
-    asked = [(i, e) for i, e in enumerate(s._ledger.read()) if isinstance(e, Asked) and not e.by_hand]
+    asked = [(i, e) for i, e in enumerate(s.events()) if isinstance(e, Asked) and not e.by_hand]
     for position, event in asked[3::2]:
         assert rebuilt(s, position).ask().params == event.params, event.number
 
@@ -164,7 +165,7 @@ def test_by_the_clock_every_choice_can_be_made_again_at_the_time_it_was_consider
     s = create("GP-UCB-SDF", patience="200s", clock=lambda: float(next(now)), initial=2, floor=-2.0)
     script(s, 18)
     assert {t.status for t in s.trials()} >= {"heard", "late", "pending"}
-    for position, event in [(i, e) for i, e in enumerate(s._ledger.read()) if isinstance(e, Asked) and not e.by_hand]:
+    for position, event in [(i, e) for i, e in enumerate(s.events()) if isinstance(e, Asked) and not e.by_hand]:
         again = rebuilt(s, position, lambda event=event: event.considered_at)  # type: ignore[misc]
         assert again.ask().params == event.params, event.number
 

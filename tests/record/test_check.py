@@ -56,6 +56,7 @@ def test_a_ledger_that_keeps_its_promises(url: str) -> None:
     assert study.trial(4).outcome == 0.5
 
 
+@pytest.mark.faults
 def test_the_same_on_postgresql(postgres_url: str) -> None:
     _, asks, tells = lived(postgres_url)
     report = acknowledged(postgres_url, "lab", asks, tells, complete=True)

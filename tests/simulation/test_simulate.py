@@ -330,7 +330,7 @@ def test_a_simulation_by_the_clock_is_the_same_every_time() -> None:
     studies = [create(algorithm="GP-TS-SDF", patience="4h") for _ in range(2)]
     for study in studies:
         run(study, delay=Exponential(HOUR), noise=0.1, rounds=10, every="1h")
-    told = [[e for e in study._ledger.read() if isinstance(e, Told)] for study in studies]
+    told = [[e for e in study.events() if isinstance(e, Told)] for study in studies]
     assert told[0] == told[1]
     assert [t.params for t in studies[0].trials()] == [t.params for t in studies[1].trials()]
 
@@ -370,11 +370,11 @@ def test_by_the_clock_a_trial_without_a_value_fails_at_its_time_and_its_worker_i
     study = create()
     trials = run(study, half, delay=Listed(delays), rounds=7, workers=2, choose=lambda study: {"x": 0.9})
     assert [t.asked_at for t in trials] == [0.0, 0.0, 2.0, 5.0, 6.0, 7.0, 12.0]  # as with outcomes
-    failed = {e.number: e.at for e in study._ledger.read() if isinstance(e, Failed)}
+    failed = {e.number: e.at for e in study.events() if isinstance(e, Failed)}
     assert failed == {1: 5.0, 2: 2.0, 3: 12.0, 4: 6.0, 5: 7.0, 7: 13.0}
     scheduled = create()
     run(scheduled, half, delay=Fixed(1.5 * HOUR), rounds=4, every="1h", choose=lambda study: {"x": 0.9})
-    failed = {e.number: e.at for e in scheduled._ledger.read() if isinstance(e, Failed)}
+    failed = {e.number: e.at for e in scheduled.events() if isinstance(e, Failed)}
     assert failed == {1: 1.5 * HOUR, 2: 2.5 * HOUR, 3: 3.5 * HOUR}
 
 

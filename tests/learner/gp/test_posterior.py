@@ -16,6 +16,7 @@ from belated.learner.confidence import realised_gain
 from belated.learner.gp import posterior as module
 from belated.learner.gp.kernels import SE, Matern52, Product
 from belated.learner.gp.posterior import FEATURES, GP, JITTERS, Grown, Posterior, root
+from tests.support.examples import examples
 
 KERNELS = {
     "SE": SE(0.3),
@@ -108,7 +109,7 @@ def test_the_gain_is_the_realised_gain(lam):
 
 @every_kernel
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 30), log_lam=st.floats(-8, 1))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_the_variance_lies_between_zero_and_the_priors(kernel, seed, n, log_lam):
     X, y, _ = sample(max(n, 1), seed=seed)
     X, y = X[:n], y[:n]
@@ -249,7 +250,7 @@ def test_a_memory_gives_what_a_fresh_belief_gives(sequence):
 
 
 @given(st.integers(0, 40), st.lists(st.integers(0, 40), min_size=1, max_size=5))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_long_table_is_cut_and_grown_like_a_fresh_one(n, cuts):
     """Across the end of the room for 32 rows."""
     rng = np.random.default_rng(9)
