@@ -49,6 +49,7 @@ def sample(n: int, D: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray, n
 @pytest.mark.parametrize("noise", ["one lam", "a noise per row"])
 @pytest.mark.parametrize("kernel", [k for k in KERNELS.values() if not isinstance(k, Product)], ids=repr)
 def test_the_posterior_is_scikit_learns(kernel, noise, mean):
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install belated[dev]")
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process import kernels as theirs
 
