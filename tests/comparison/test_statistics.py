@@ -1,7 +1,9 @@
 """Our exact tests are counted over all signs, ties included, as scipy's are; the rest is as worked by hand."""
 
 import math
+import os
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +24,9 @@ from belated.comparison.statistics import (
     summary,
 )
 from belated.errors import InvalidInput
+from reproduction.curves import PANEL_OF, PUBLISHED, Key, published
+from reproduction.panels import FAMILIES
+from tests.reproduction.sets import needs
 
 coarse = st.integers(0, 6).map(lambda k: k / 3)  # many ties, whose sums differ in their last bits
 exact = st.integers(0, 24).map(lambda k: k / 8)  # many ties, whose sums are exact
@@ -158,3 +163,17 @@ def test_a_standard_error_is_scipys_and_one_run_has_none() -> None:
 def test_mean_ranks_by_hand() -> None:
     found = mean_ranks(np.array([[0.1, 0.2, 0.3], [0.2, 0.2, 0.1], [0.3, 0.1, 0.2]]))  # curves × runs
     assert [rank.mean for rank in found] == pytest.approx([(1 + 2.5 + 3) / 3, (2 + 2.5 + 1) / 3, (3 + 1 + 2) / 3])
+
+
+@needs("svm_reference_runs.csv")
+def test_of_the_published_runs_four_of_eight_comparisons_survive() -> None:
+    curves = published(Path(os.environ["BELATED_DATA"]) / "svm_reference_runs.csv")
+    averages, ends = [], []
+    for (policy, _), panel in PANEL_OF.items():
+        sdf, *baselines = (curves[Key(panel, name, PUBLISHED)] for name in FAMILIES[policy.upper()])
+        for other in baselines:
+            averages.append(compare(*(line.simple[:, line.iterations >= 10].mean(axis=1) for line in (sdf, other))).p)
+            ends.append(compare(sdf.simple[:, -1], other.simple[:, -1]).p)
+    assert sum(p < 0.05 for p in holm(averages)) == 4
+    assert [p < 0.05 for p in ends] == [True, False, True, False, False, False, False, False]
+    assert [p for p in ends if p < 0.05] == pytest.approx([0.0156, 0.0469], abs=1e-4)
