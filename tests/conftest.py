@@ -1,6 +1,11 @@
 """Settings and stores that every test shares."""
 
 import os
+
+# Before numpy is imported: with two BLAS threads each, two test processes on two cores are many times slower.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["MPLBACKEND"] = "Agg"  # pictures are drawn without a screen
+
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +15,6 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.postgres import NoPostgres, Server, serve
 from tests.support.studies import DURABLE, KINDS, Place
-
-# Before numpy is imported: with two BLAS threads each, two test processes on two cores are many times slower.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn without a screen
 
 # A shell starts what runs in the background with Ctrl-C ignored; tests that send it need it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -15,7 +15,7 @@ FOLDERS = (PRODUCT, ROOT / "benchmarks", ROOT / "reproduction", ROOT / "examples
 
 # Folders of tests that stand for no folder of modules, and tests of the repository as a whole.
 BESIDE = {"laws", "contracts", "faults", "support", "examples", "browser"}
-WHOLE = {"docs", "imports", "layout"}
+WHOLE = {"docs", "docstrings", "imports", "layout"}
 # Not private, though they begin with an underscore.
 PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit"}
 # Packages that a user may do without. A test that needs one says so with pytest.importorskip.
@@ -46,15 +46,10 @@ def stands_for_a_module(test: Path) -> bool:
 
 
 def misplaced(room: Path) -> list[str]:
-    wrong = []
-    for path in sorted(room.rglob("*.py")):
-        if path.name == "conftest.py":
-            continue
-        if not path.name.startswith("test_"):
-            wrong.append(f"{path.relative_to(ROOT)}: what tests share stands in tests/support")
-        elif not stands_for_a_module(path):
-            wrong.append(f"{path.relative_to(ROOT)}: there is no module of this name")
-    return wrong
+    tests = sorted(room.rglob("test_*.py"))
+    return [
+        f"{test.relative_to(ROOT)}: there is no module of this name" for test in tests if not stands_for_a_module(test)
+    ]
 
 
 ROOMS = sorted(folder.name for folder in TESTS.iterdir() if folder.is_dir() and not folder.name.startswith("_"))

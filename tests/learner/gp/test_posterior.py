@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -509,18 +510,16 @@ def test_outcomes_that_contradict_each_other_are_averaged(where, kernel, lam):
 
 
 @pytest.mark.parametrize("lam", [1e-2, 1e-8, 1e-12, 1e-16, 0.0])
-@pytest.mark.parametrize("kernel", [SE(0.5), Matern52(0.5)], ids=["SE", "Matern"])
 @pytest.mark.parametrize("where", [equal, cluster, grid], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("others", [20, 0], ids=["some uncertain", "all certain"])
-@pytest.mark.parametrize("listed", [True, False], ids=["table", "dense"])
-def test_drawing_from_a_singular_belief(listed, others, where, kernel, lam):
+def test_drawing_from_a_singular_belief(where, lam):
     """A nearly singular covariance is the fragile step: it must draw all the same, close to what is certain."""
     X = where(100)
-    Q = np.vstack([np.unique(X, axis=0), np.random.default_rng(24).random((others, 2))])
-    belief = GP(kernel, lam).condition(X, np.full(100, 1.7), Q=Q if listed else None)
-    draw = belief.draw(Q, np.random.default_rng(25))
-    assert np.all(np.isfinite(draw))
-    assert np.max(np.abs(draw - belief.mean(Q)) / np.maximum(belief.std(Q), 0.05)) < 6
+    for kernel, others, listed in product((SE(0.5), Matern52(0.5)), (20, 0), (True, False)):
+        Q = np.vstack([np.unique(X, axis=0), np.random.default_rng(24).random((others, 2))])
+        belief = GP(kernel, lam).condition(X, np.full(100, 1.7), Q=Q if listed else None)
+        draw = belief.draw(Q, np.random.default_rng(25))
+        off = np.abs(draw - belief.mean(Q)) / np.maximum(belief.std(Q), 0.05)
+        assert np.max(off, initial=0.0) < 6, (kernel, others, listed)  # false for what is not finite, too
 
 
 def test_the_ladder_stops_at_the_first_rung_that_holds():
