@@ -30,7 +30,7 @@ test-faults: $(STAMP)  ## run the tests that start PostgreSQL, kill processes or
 test-cnn: $(STAMP).cnn  ## run the tests that train networks; installs PyTorch
 	@$(PY) -m pytest -q -n 2 -m cnn
 
-test-long: $(STAMP)  ## run the tests that take minutes, and ten times as many examples, drawn at random
+test-long: $(STAMP)  ## run the tests that take minutes, and twenty times as many examples, drawn at random
 	@$(PY) -m pytest -q -n 2 -m "(long or hypothesis) and not cnn" --hypothesis-profile=explore --hypothesis-seed=$(SEED) || \
 		{ echo "To draw the same examples again: make test-long SEED=$(SEED)" >&2; exit 1; }
 

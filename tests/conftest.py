@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.examples import USUAL
 from tests.support.postgres import NoPostgres, Server, serve
 from tests.support.studies import DURABLE, KINDS, Place
 
@@ -21,12 +22,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The default run draws the same examples everywhere and looks at no clock: its verdict does not depend on luck.
-# `make test-long` draws others, and ten times as many (see tests/support/examples.py).
+# `make test-long` draws others, and twenty times as many.
 settings.register_profile(
-    "same", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "same",
+    max_examples=USUAL,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
-    "explore", settings.get_profile("same"), derandomize=False, max_examples=1000, print_blob=True
+    "explore", settings.get_profile("same"), derandomize=False, max_examples=20 * USUAL, print_blob=True
 )
 settings.load_profile("same")
 
@@ -36,7 +42,7 @@ FAULTS = Path(__file__).parent / "faults"
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if FAULTS in item.path.parents:
+        if FAULTS in item.path.parents or "postgres" in getattr(item, "fixturenames", ()):
             item.add_marker("faults")
 
 

@@ -307,7 +307,9 @@ def test_a_half_copied_file(tmp_path: Path) -> None:
         for call in (
             lambda: Study.open(f"sqlite:///{path}", "lab").trials(),
             lambda: Study.open(f"sqlite:///{path}", "lab").ask(),
-            lambda: Study.create(f"sqlite:///{path}", "lab", space=GRID, silence="unknown", initial=10**6).trials(),
+            lambda: Study.create(
+                f"sqlite:///{path}", "lab", space=GRID, silence="unknown", initial=10**6, seed=0
+            ).trials(),
         ):
             with pytest.raises((Unreadable, Unreachable)) as refused:
                 call()
@@ -493,7 +495,7 @@ class Crossed(MemoryLedger):
 
 def test_what_was_written_first_counts_when_calls_cross() -> None:
     ledger = Crossed()
-    settings = Study.create(space=LINE, silence="unknown").settings
+    settings = Study.create(space=LINE, silence="unknown", seed=0).settings
     one, two = (Study(settings, ledger, None, Clock()) for _ in range(2))
 
     def crossing(first: Callable[[], object]) -> int:

@@ -25,7 +25,6 @@ import belated
 from belated import AlreadyEnded, AlreadyTold, KeyTaken, NothingHeard, Study
 from belated.errors import Closed
 from belated.record.events import Amended, Asked, Refused
-from tests.support.examples import examples
 from tests.support.studies import KINDS as LEDGERS
 from tests.support.studies import Place
 
@@ -231,7 +230,7 @@ def any_sequence(ledger: str, request: pytest.FixtureRequest, folder: Path, coun
     urls = {"memory": lambda: None, "sqlite": lambda: f"sqlite:///{folder}/lab.db"}
     url = urls.get(ledger, lambda: request.getfixturevalue("postgres_url"))()
     run_state_machine_as_test(
-        lambda: StudyMachine(url), settings=settings(max_examples=examples(count), stateful_step_count=steps)
+        lambda: StudyMachine(url), settings=settings(max_examples=count, stateful_step_count=steps)
     )
 
 

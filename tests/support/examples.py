@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-USUAL = 100  # examples of a law in the default run
+USUAL = 50  # examples of a law in the default run
 
 
 def examples(count: int) -> int:

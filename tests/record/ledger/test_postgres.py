@@ -25,7 +25,6 @@ def database(postgres: Server) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.faults
 class TestPostgres(LedgerContract):
     @pytest.fixture
     def handles(self, database: str) -> Iterator[Handles]:
@@ -33,7 +32,6 @@ class TestPostgres(LedgerContract):
             yield handles
 
 
-@pytest.mark.faults
 @pytest.mark.parametrize("statement", ["READ", "APPEND_AND_LEAVE", "LEAVE"])
 def test_a_turn_that_goes_wrong_leaves_no_lock_behind(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch, statement: str
@@ -62,7 +60,6 @@ def test_a_turn_that_goes_wrong_leaves_no_lock_behind(
         each.close()
 
 
-@pytest.mark.faults
 def test_a_newer_schema(postgres_url: str) -> None:
     store(postgres_url).close()
     with psycopg.connect(postgres_url, autocommit=True) as connection:
