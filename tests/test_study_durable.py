@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -383,12 +384,19 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+@cache
+def play_alone(words: str) -> Study:
+    """A study in memory, with one handle, played to the end once for all places; nobody changes it."""
+    reference = Place(None)
+    study = reference.create(**SETTINGS[words])
+    script([study], reference.clock, context=words == "contextual")
+    return study
+
+
 @pytest.mark.parametrize("words", SETTINGS)
 def test_two_handles_and_restarts_are_as_one(words: str, place: Place) -> None:
     """Bit for bit: every event that two handles write is the one that a single study in memory writes."""
-    reference = Place(None)
-    alone = reference.create(**SETTINGS[words])
-    script([alone], reference.clock, context=words == "contextual")
+    alone = play_alone(words)
     one = place.create(**SETTINGS[words])
     script([one, place.another(one)], place.clock, context=words == "contextual")
     assert repr(one.events()) == repr(alone.events())
