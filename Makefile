@@ -5,42 +5,46 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo test test-long test-cnn test-wheel paper lint bench bench-ledger bench-regret clean
+.PHONY: help demo lint test test-faults test-cnn test-long test-wheel paper bench bench-ledger bench-regret clean
 
-help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+# The tests of test-long draw other examples every time; SEED=1234 draws those of an earlier run again.
+SEED := $(shell date +%s)
 
-demo: $(STAMP)  ## the paper's problem with late outcomes, every algorithm: a table and a picture
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+demo: $(STAMP)  ## run the paper's problem with late outcomes, with every algorithm: a table and a picture
 	@.venv/bin/belated demo
 
-test: $(STAMP)  ## the tests, on two cores
-	@$(PY) -m pytest -q -n 2
-
-test-long: $(STAMP)  ## the tests that take minutes
-	@$(PY) -m pytest -q -n 2 -m long
-
-test-cnn: $(STAMP).cnn  ## the tests that train networks, with PyTorch
-	@$(PY) -m pytest -q -n 2 -m cnn
-
-test-wheel: $(STAMP)  ## the wheel, built and installed in an empty environment
-	@$(PY) -m pytest -q -m wheel tests/test_wheel.py
-
-paper: $(STAMP)  ## a quick pass of the paper's experiments, and its report; PANELS="fig1a fig5": only these
+paper: $(STAMP)  ## run a quick pass of the paper's experiments, and write its report; PANELS="fig1a fig5": only these
 	@$(PY) -m reproduction run $(if $(PANELS),$(PANELS),all theory) --quick
 	@$(PY) -m reproduction report
 
-lint: $(STAMP)  ## ruff and mypy --strict
+lint: $(STAMP)  ## check style and types: ruff and mypy --strict
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 
-bench: $(STAMP)  ## the speed of an ask, as ratios measured in one run
+test: $(STAMP)  ## run the tests, on two cores; the same examples every time
+	@$(PY) -m pytest -q -n 2
+
+test-faults: $(STAMP)  ## run the tests that start PostgreSQL, kill processes or fill disks
+	@$(PY) -m pytest -q -n 2 -m "faults and not long"
+
+test-cnn: $(STAMP).cnn  ## run the tests that train networks; installs PyTorch
+	@$(PY) -m pytest -q -n 2 -m cnn
+
+test-long: $(STAMP)  ## run the tests that take minutes, and twenty times as many examples, drawn at random
+	@$(PY) -m pytest -q -n 2 -m "(long or hypothesis) and not cnn" --hypothesis-profile=explore --hypothesis-seed=$(SEED) || \
+		{ echo "To draw the same examples again: make test-long SEED=$(SEED)" >&2; exit 1; }
+
+bench: $(STAMP)  ## measure the speed of an ask, as ratios measured in one run
 	@$(PY) -m benchmarks.speed
 
-bench-ledger: $(STAMP)  ## ask + tell on SQLite and PostgreSQL from 1 and 16 processes, beside Optuna
+bench-ledger: $(STAMP)  ## measure ask + tell on SQLite and PostgreSQL from 1 and 16 processes, beside Optuna
 	@$(PY) -m benchmarks.ledger
 
-bench-regret: $(STAMP).peers  ## regret on the public tasks, ours and peers'; QUICK=1: ten minutes
+bench-regret: $(STAMP).peers  ## measure the regret on public tasks, ours and other packages'; QUICK=1: ten minutes
 	@$(PY) -m benchmarks.regret $(if $(QUICK),--quick)
 
 clean:  ## remove .venv and every cache

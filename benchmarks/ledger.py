@@ -40,7 +40,8 @@ import numpy as np
 import belated
 from belated.learner.blas import one_thread, versions
 from belated.record.events import Asked, Event, Told
-from belated.record.ledger import Ledger
+from belated.record.ledger import Ledger, store
+from belated.record.ledger.memory import MemoryLedger
 from benchmarks.table import aligned, numbers, sections
 
 NAMES = ("x0", "x1", "x2", "x3")
@@ -193,11 +194,11 @@ def program(name: str) -> str:
 def prepare(system: System, url: str) -> str:
     """Make an empty study, and say what its connection promises about durability."""
     if system == "belated":
-        study = belated.Study.create(url, STUDY, space=SPACE, silence="unknown", initial=FILLING, seed=0)
-        kept: Any = study._ledger
+        belated.Study.create(url, STUDY, space=SPACE, silence="unknown", initial=FILLING, seed=0)
+        ours: Any = store(url)
         if url.startswith("sqlite"):
-            return sqlite_promise(lambda query: kept.store.connection.execute(query).fetchone()[0])
-        return postgres_promise(lambda query: kept.store.on(lambda c: c.execute(query).fetchone()[0]))
+            return sqlite_promise(lambda query: ours.connection.execute(query).fetchone()[0])
+        return postgres_promise(lambda query: ours.on(lambda c: c.execute(query).fetchone()[0]))
     import optuna
     from sqlalchemy import text
 
@@ -380,7 +381,7 @@ def telling(plan: Plan, place: Place) -> Iterator[Line]:
     for word, count in (("none", 0), ("many", plan.events // 2)):
         url = place.ours(f"events-{word}")
         study = belated.Study.create(url, STUDY, space=SPACE, silence="unknown", initial=FILLING, seed=0)
-        fill(study._ledger, pairs(count))
+        fill(store(url).ledger(STUDY), pairs(count))
         study.ask(n=plan.tells + 5)
         made[word] = url, study
     first = {word: len(study.trials()) - plan.tells - 4 for word, (_, study) in made.items()}
@@ -414,8 +415,10 @@ def telling(plan: Plan, place: Place) -> Iterator[Line]:
 
 def hyperparameters() -> Mapping[str, Any]:
     """Found by a real fit, to some hundreds of the outcomes that the reopened studies hold."""
-    study = belated.Study.create(space=SPACE, silence="unknown", seed=0)
-    fill(study._ledger, pairs(200))
+    ledger = MemoryLedger()
+    fill(ledger, pairs(200))
+    settings = belated.Study.create(space=SPACE, silence="unknown", seed=0).settings
+    study = belated.Study(settings, ledger, None, time.time)
     study.ask()
     return study.hyperparameters()[-1].plain()
 
@@ -439,7 +442,7 @@ def aged(url: str, trials: int) -> int:
             at[t] = {**found, "number": t, "heard": t - 1}
             last = t
         t += 1
-    fill(study._ledger, pairs(t - 1, at.get))
+    fill(store(url).ledger(STUDY), pairs(t - 1, at.get))
     return t - 1
 
 

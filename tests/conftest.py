@@ -1,27 +1,56 @@
-"""Settings and places that every test shares."""
+"""Settings and stores that every test shares."""
 
 import os
-from collections.abc import Iterator
-
-import pytest
-from hypothesis import settings
-
-from tests.postgres import NoPostgres, Server, serving
 
 # Before numpy is imported: with two BLAS threads each, two test processes on two cores are many times slower.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn without a screen
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["MPLBACKEND"] = "Agg"  # pictures are drawn without a screen
 
-settings.register_profile("belated", deadline=None, print_blob=True)
-settings.register_profile("belated-ci", deadline=None, print_blob=True, derandomize=True)
-settings.load_profile("belated-ci" if os.environ.get("CI") else "belated")
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.support.examples import USUAL
+from tests.support.postgres import NoPostgres, Server, serve
+from tests.support.studies import DURABLE, KINDS, Place
+
+# A shell starts what runs in the background with Ctrl-C ignored; tests that send it need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The default run draws the same examples everywhere and looks at no clock: its verdict does not depend on luck.
+# `make test-long` draws others, and twenty times as many.
+settings.register_profile(
+    "same",
+    max_examples=USUAL,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "explore", settings.get_profile("same"), derandomize=False, max_examples=20 * USUAL, print_blob=True
+)
+settings.load_profile("same")
+
+FAULTS = Path(__file__).parent / "faults"
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if FAULTS in item.path.parents or "postgres" in getattr(item, "fixturenames", ()):
+            item.add_marker("faults")
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
     """One PostgreSQL server for this test process; without its programs the test is skipped, in CI it fails."""
     try:
-        with serving() as server:
+        with serve() as server:
             yield server
     except NoPostgres as error:
         if os.environ.get("CI"):
@@ -30,7 +59,30 @@ def postgres() -> Iterator[Server]:
 
 
 @pytest.fixture
-def postgres_url(postgres: Server) -> Iterator[str]:
+def postgres_url(request: pytest.FixtureRequest, postgres: Server) -> Iterator[str]:
     """The url of an empty database, for this test alone."""
+    assert request.node.get_closest_marker("faults"), "a test that needs a server is marked faults"
     with postgres.database() as url:
         yield url
+
+
+@pytest.fixture(params=DURABLE)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty store of each kind that outlives its process."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/lab.db"
+    return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture(params=KINDS)
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """A place for studies of each kind, memory included."""
+    with Place.at(request.param, request) as place:
+        yield place
+
+
+@pytest.fixture(params=DURABLE)
+def durable(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """A place of each kind that outlives its process."""
+    with Place.at(request.param, request) as place:
+        yield place

@@ -40,10 +40,6 @@ def statuses(study: Study) -> list[str]:
     return [trial.status for trial in study.trials()]
 
 
-def events(study: Study) -> list[Any]:
-    return study.events()
-
-
 # Trials ---------------------------------------------------------------------------------------------------------------
 
 
@@ -109,7 +105,7 @@ def test_another_value_raises_and_changes_nothing_but_the_record() -> None:
     assert str(refused.value) == "trial 1 was told before, with 0.5; feedback is never overwritten (got 0.75)"
     assert study.trials() == before
     assert study.posterior([{"x": 0.3}]).mean.tolist() == belief.mean.tolist()
-    last = events(study)[-1]
+    last = study.events()[-1]
     assert isinstance(last, Refused)
     assert (last.number, last.value) == (1, 0.75)
 

@@ -35,10 +35,6 @@ def statuses(study: Study) -> list[str]:
     return [trial.status for trial in study.trials()]
 
 
-def events(study: Study) -> list[Any]:
-    return study.events()
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class Probe(Floor):
     """The floor, and a record of what each choice knew. Where every query counts, that is from the first query on."""
@@ -159,7 +155,7 @@ def test_a_choice_is_made_at_the_time_it_is_considered() -> None:
     study.ask()
     clock.now = 11.0
     study.ask()
-    asked = [event for event in events(study) if isinstance(event, Asked)]
+    asked = [event for event in study.events() if isinstance(event, Asked)]
     assert [(event.considered_at, event.asked_at) for event in asked] == [(0.0, 1.0), (11.0, 12.0)]
     assert [t.asked_at for t in study.trials()] == [1.0, 12.0]
     assert probe.knew[-1].pending.tolist() == [True]  # of age 10 when considered; 11 when asked, which is too late

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import belated
 from belated import Choice, Exhausted, Integer, Real, Study
 from belated.learner.gp.kernels import SE
+from tests.support.examples import examples
 
 FIVE = belated.Points([0.0, 0.25, 0.5, 0.75, 1.0])
 EXHAUSTED = (
@@ -67,7 +68,7 @@ def test_a_pending_query_is_not_asked_again_while_others_are_left() -> None:
             assert study.ask().params["x"] in asked(study)[:5]  # none is left: one of them again
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.sampled_from(["ask", "tell", "add", "lost", "infeasible"]), min_size=4, max_size=14), st.integers(0, 3)
 )

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,17 +13,9 @@ import pytest
 import belated.record.choices
 from belated import Study
 from belated.record.events import Asked
-from tests.places import KINDS, Place, events
+from tests.support.studies import Place
 
 SOON = 60.0  # seconds after which a call counts as stuck
-
-
-@pytest.fixture(params=KINDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    urls = {"memory": lambda: None, "sqlite": lambda: f"sqlite:///{tmp_path}/lab.db"}
-    made = Place(urls.get(request.param, lambda: request.getfixturevalue("postgres_url"))())
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -84,7 +75,7 @@ def test_nothing_but_asks_waits_for_an_ask(
 
 def test_a_tell_goes_through_while_an_ask_waits_for_its_turn(place: Place, pool: ThreadPoolExecutor) -> None:
     study = filled(place, rounds=4)
-    with place.another(study)._ledger.asking():
+    with place.ledger(study).asking():
         asking = pool.submit(study.ask)
         assert pool.submit(study.tell, 3, 0.3).result(SOON).status == "heard"
         assert not asking.done()
@@ -101,7 +92,7 @@ def test_a_choice_knows_what_was_known_when_it_began(
         study.fail(8, "infeasible")
     trial = asking.result(SOON)
     assert trial.params == twin.ask().params
-    asked = [event for event in events(study) if isinstance(event, Asked)][-1]
+    asked = [event for event in study.events() if isinstance(event, Asked)][-1]
     assert asked.knew == 8 + 6
     for handle in (study, place.another(study)):
         assert handle.trial(7).known_from == 10  # 9 was being chosen, and did not know it

@@ -145,13 +145,13 @@ def run_horizon_job(job: HorizonJob) -> list[Measurement]:
     rows = []
     for seed in job.seeds:
         function = draw_function(seed)
-        below = (T for T in steps if _compute_theorem2(function.make_theory(DELTA, T), gamma, T) < T * function.gap)
+        below = (T for T in steps if compute_theorem2(function.make_theory(DELTA, T), gamma, T) < T * function.gap)
         if (first := next(below, None)) is not None:
             rows.append(Measurement(EXPERIMENT, "GP-UCB-SDF", SAYS_FROM, seed, 0.0, float(first)))
     return rows
 
 
-def _compute_theorem2(theory: Theory, gamma: Array, T: int) -> float:
+def compute_theorem2(theory: Theory, gamma: Array, T: int) -> float:
     beta = beta_sdf_ucb(theory, float(gamma[T - 1]), B_Y)
     return theorem2(T, DELAY.rho(M), M, beta, float(gamma[T]), B_Y, theory.lam(T))
 

@@ -118,7 +118,7 @@ def run_coverage_job(job: CoverageJob) -> list[Measurement]:
     case, rows = CASES[job.case], []
     quantity, x = (AT_ONE, 0.0) if job.delta is None else (name_need(job.delta), job.delta)
     for seed in job.seeds:
-        rounds, centre = _run_case(case, job.delta, seed, job.T).rounds, case.rho * draw_function(seed).f
+        rounds, centre = run_case(case, job.delta, seed, job.T).rounds, case.rho * draw_function(seed).f
         rows.append(Measurement(EXPERIMENT, job.case, quantity, seed, x, compute_need(rounds, centre)))
         if job.delta == SHOWN:
             rows.append(Measurement(EXPERIMENT, job.case, FIRST, seed, x, compute_need(rounds[:1], centre)))
@@ -126,7 +126,7 @@ def run_coverage_job(job: CoverageJob) -> list[Measurement]:
     return rows
 
 
-def _run_case(case: CoverageCase, delta: float | None, seed: int, T: int) -> TheoryRun:
+def run_case(case: CoverageCase, delta: float | None, seed: int, T: int) -> TheoryRun:
     function = draw_function(seed)
     policy: Policy | None = FixedQuery(int(np.argmax(function.f))) if case.repeats_best else None
     algorithm = make_sdf(ALGORITHM, 1.0 if delta is None else function.make_theory(delta, T), T)
@@ -141,7 +141,7 @@ def compute_need(rounds: Sequence[RoundBelief], centre: Array) -> float:
 def run_ellipsoid_job(job: EllipsoidJob) -> list[Measurement]:
     """f, ρ f, μ and ν σ on Q in the last round, and how often every point was asked."""
     case, function = CASES[job.case], draw_function(job.seed)
-    ran = _run_case(case, job.delta, job.seed, job.T)
+    ran = run_case(case, job.delta, job.seed, job.T)
     last = ran.rounds[-1]
     asked = np.bincount(ran.chosen, minlength=len(Q)).astype(float)
     lines = {

@@ -148,6 +148,7 @@ def test_the_command_prints_writes_and_removes_what_it_made(monkeypatch, capsys,
     assert not folders[0].exists()
 
 
+@pytest.mark.faults
 def test_beside_its_peer_on_both_stores(tmp_path_factory):
     pytest.importorskip("optuna", reason="Optuna is not installed: pip install belated[bench]")
     folder = Path(tmp_path_factory.mktemp("peer"))

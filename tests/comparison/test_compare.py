@@ -12,7 +12,7 @@ import pytest
 import belated
 from belated import Choice, Integer, InvalidInput, NothingHeard, Points, Real, SimulatedClock, Study, simulate
 from belated.comparison.candidates import candidates, scale_of, wait_of
-from belated.comparison.compare import Course, _regrets, measured
+from belated.comparison.compare import Course, measure_regrets, measured
 from belated.comparison.compared import LEVEL, Compared, compared
 from belated.comparison.world import ByDifferences, source
 from belated.learner.delays.distributions import ByInput, Exponential, Fixed, Poisson, Sometimes
@@ -232,7 +232,7 @@ def test_the_best_is_the_best_that_anyone_found() -> None:
         Course(np.array([0.5, -0.2, 0.1]), np.array([2.0, 0.5, -0.2])),
         Course(np.array([0.5, 0.3, 0.0]), np.array([2.0, 0.5, 0.0])),
     ]
-    simple, cumulative = _regrets([world], courses, 2)
+    simple, cumulative = measure_regrets([world], courses, 2)
     assert simple[:, 0] == pytest.approx(np.array([[2.2, 0.7, 0.0], [2.2, 0.7, 0.2]]))
     assert cumulative[:, 0] == pytest.approx(np.array([[0.7, 0.7, 1.0], [0.7, 1.2, 1.4]]))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 from belated.errors import Taken
 from belated.record.events import Amended, Asked, Ended, Event, Failed, Refused, Told, event_of, plain_of
-from belated.record.ledger import Ledger
+from belated.record.ledger import Ledger, store
+from tests.support.examples import examples
 
 Handles = Callable[[], Ledger]  # each call another handle on the same events
 
@@ -108,6 +110,25 @@ OFTEN: dict[str, list[Event]] = {
     "no key": [asked(1), asked(2), told(1), told(2)],
     "closing": [Ended(at=0.0), Ended(at=1.0)],
 }
+
+
+@contextmanager
+def open_handles(url: str) -> Iterator[Handles]:
+    """Handles on a new study. Each has a store, and so a connection, of its own."""
+    first = store(url, create=True)
+    stores = [first]
+    name = f"study-{len(first.names())}"
+    assert first.create(name, {})
+    if first.create("another", {}):
+        first.ledger("another").append([asked(1, key="k"), told(1)])  # which must not be in the way
+
+    def handle() -> Ledger:
+        stores.append(store(url))
+        return stores[-1].ledger(name)
+
+    yield handle
+    for each in stores:
+        each.close()
 
 
 class LedgerContract:
@@ -207,7 +228,9 @@ class LedgerContract:
     # Values -------------------------------------------------------------------------------------------------------
 
     @pytest.mark.parametrize("kind", EVENTS)
-    @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+    @settings(
+        max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    )
     @given(choice=st.data())
     def test_every_event_is_read_back_exactly(self, handles: Handles, kind: str, choice: st.DataObject) -> None:
         event = choice.draw(EVENTS[kind])

@@ -400,14 +400,16 @@ def test_what_the_query_explains_is_said() -> None:
     assert "better outcomes come later; that may be no more than what the query makes of it." in str(report)
 
 
-def test_an_improving_study_raises_no_more_alarms_than_its_level() -> None:
-    """With the study's own choices, which go where it is best. At 5 %, four or more of 20 are one in sixty."""
+@pytest.mark.parametrize(("seeds", "most"), [(8, 2), pytest.param(20, 3, marks=pytest.mark.long)])
+def test_an_improving_study_raises_no_more_alarms_than_its_level(seeds: int, most: int) -> None:
+    """With the study's own choices, which go where it is best. At 5 %, three or more of 8 are one in 170, four or more
+    of 20 one in sixty."""
     space, alarms = {"x": Real(0, 1)}, 0
-    for seed in range(20):
+    for seed in range(seeds):
         report = played(create(space=space, seed=seed), LogNormal(20, 1.0), rounds=60, choose=None, seed=seed)
         assert report.depends
         alarms += bool(found(report))
-    assert alarms <= 3
+    assert alarms <= most
 
 
 def test_a_report_takes_no_more_than_about_a_second() -> None:

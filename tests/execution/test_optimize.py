@@ -119,13 +119,6 @@ def eventually(holds: Callable[[], bool]) -> bool:
     return True
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/lab.db"
-    return str(request.getfixturevalue("postgres_url"))
-
-
 @pytest.fixture(params=["memory", "sqlite"])
 def create(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., belated.Study]:
     """Study.create, in memory and in a file; space-filling queries, for the choices are not at issue."""
@@ -347,6 +340,7 @@ def test_a_closed_study_and_an_exhausted_one(create: Callable[..., belated.Study
 # Workers that die or hang ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.faults
 def test_a_killed_worker_is_replaced_and_its_trial_evaluated_again(
     create: Callable[..., belated.Study], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -357,6 +351,7 @@ def test_a_killed_worker_is_replaced_and_its_trial_evaluated_again(
     assert "evaluated again: its worker process died" in caplog.text
 
 
+@pytest.mark.faults
 def test_a_trial_that_kills_its_worker_twice_is_lost(create: Callable[..., belated.Study]) -> None:
     study = create()
     for x in (0.1, 0.9, 0.2):
@@ -367,6 +362,7 @@ def test_a_trial_that_kills_its_worker_twice_is_lost(create: Callable[..., belat
     assert [trial.failure for trial in study.trials()] == [None, "lost", None]
 
 
+@pytest.mark.faults
 def test_a_call_that_hangs_is_not_waited_for(create: Callable[..., belated.Study], tmp_path: Path) -> None:
     study = create(patience="6s")  # starting another worker may take seconds on a busy machine
     start = time.monotonic()
@@ -579,6 +575,7 @@ class Script:
         (self.folder / "slow").touch() if on else (self.folder / "slow").unlink()
 
 
+@pytest.mark.faults
 def test_ctrl_c_loses_nothing(tmp_path: Path, url: str) -> None:
     script = Script(tmp_path, url=url)
     assert "3 told" in script.run("dict(rounds=3, workers=2)")
@@ -629,6 +626,7 @@ def test_ctrl_c_in_the_middle_of_an_ask_waits_for_its_end(threads: Executor) -> 
     assert study.optimize(f, rounds=5, executor=threads) == Run(resumed=1, asked=3, told=4)
 
 
+@pytest.mark.faults
 def test_workers_leave_ctrl_c_to_their_parent(tmp_path: Path) -> None:
     script = Script(tmp_path)
     running = script.start("dict(rounds=40, workers=3)")
@@ -646,6 +644,7 @@ def test_workers_leave_ctrl_c_to_their_parent(tmp_path: Path) -> None:
     assert "40 told" in out
 
 
+@pytest.mark.faults
 def test_ctrl_c_while_workers_start(tmp_path: Path) -> None:
     script = Script(tmp_path)
     script.slow(True)
@@ -658,6 +657,7 @@ def test_ctrl_c_while_workers_start(tmp_path: Path) -> None:
     assert not any(map(alive, script.pids()))
 
 
+@pytest.mark.faults
 def test_workers_end_with_their_parent(tmp_path: Path, url: str) -> None:
     script = Script(tmp_path, url=url)
     script.slow(True)
@@ -670,6 +670,7 @@ def test_workers_end_with_their_parent(tmp_path: Path, url: str) -> None:
     assert "7 asked, 2 resumed, 9 told" in script.run("dict(rounds=9, workers=2)")
 
 
+@pytest.mark.faults
 def test_two_processes_share_a_study(tmp_path: Path, url: str) -> None:
     script = Script(tmp_path, url=url)
     both = [script.start("dict(rounds=30, workers=2, resume=False)") for _ in range(2)]

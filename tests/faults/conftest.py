@@ -16,11 +16,3 @@ def crashed(tmp_path_factory: pytest.TempPathFactory) -> Lab:
 @pytest.fixture(scope="session")
 def rested(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     return lab(Path(tmp_path_factory.mktemp("rested")) / "lab", closed=True)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty store, for this test alone."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/lab.db"
-    return str(request.getfixturevalue("postgres_url"))

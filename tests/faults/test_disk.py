@@ -109,7 +109,7 @@ def test_a_disk_that_is_really_full(request: pytest.FixtureRequest, tmp_path: Pa
         study = here.open()
         asks = [(f"more-{i}", study.ask(key=f"more-{i}")) for i in range(count)]
         assert [trial.number for _, trial in asks] == list(range(before.trials + 1, before.trials + count + 1))
-        study._ledger.close()
+        study.disconnect()
         elsewhere = here.copy(tmp_path / "elsewhere")  # a larger disk
     assert elsewhere.open().ask(key="the-ask").number == left.trials + 1
     report = check_acknowledged(elsewhere.url, NAME, asks)

@@ -24,7 +24,7 @@ from belated.record.check import check_acknowledged
 from tests.faults.client import NAME, VERBS, create, fill
 from tests.faults.proxy import Cut, Proxy, proxying
 from tests.faults.world import CLIENT, ENV, client, running, small_disk, sound
-from tests.postgres import USER, Server, serving
+from tests.support.postgres import USER, Server, serve
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def server(postgres: Server) -> Iterator[Server]:
     """A server of these tests' own, to be crashed, that listens on loopback too."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with serving(port) as own:
+    with serve(port) as own:
         yield own
 
 
@@ -107,7 +107,7 @@ def small_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Server, Path
     with tempfile.TemporaryDirectory(prefix="belated-disk-") as folder, small_disk(Path(folder), kilobytes=160_000):
         Path(folder).chmod(0o755)  # the server is another user
         monkeypatch.setattr(tempfile, "tempdir", folder)
-        with serving() as own:
+        with serve() as own:
             monkeypatch.undo()
             yield own, Path(folder)
 

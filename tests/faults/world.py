@@ -96,7 +96,7 @@ def lab(folder: Path, *, closed: bool) -> Lab:
     place = Lab(folder)
     folder.mkdir()
     if closed:
-        fill(place.url)._ledger.close()
+        fill(place.url).disconnect()
         assert not place.path.with_name("lab.db-wal").exists()
     else:
         script = f"from tests.faults.client import fill; import os; kept = fill({place.url!r}); os._exit(0)"

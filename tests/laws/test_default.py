@@ -14,7 +14,7 @@ from belated import Choice, Points, Real, Study
 from belated.record.choices import find_situation
 from belated.record.events import Asked
 from belated.record.ledger.memory import MemoryLedger
-from tests.places import state_of
+from tests.support.studies import state_of
 
 
 def rebuilt(study: Study) -> Study:

@@ -28,7 +28,7 @@ def asked_with(algorithm: Any, rounds: int = 24) -> list[Any]:
     for _ in range(rounds):
         trial = study.ask()
         study.tell(trial, float(math.sin(3 * trial.params["x"]) + 0.1 * rng.standard_normal()))
-    found = [event.fitted for event in study._ledger.events if isinstance(event, Asked)]
+    found = [event.fitted for event in study.events() if isinstance(event, Asked)]
     return [fitted for fitted in found if fitted is not None]
 
 

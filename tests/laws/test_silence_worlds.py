@@ -3,7 +3,7 @@
 import numpy as np
 
 from belated.learner.delays.distributions import ByInput
-from benchmarks.silences import conversions, every_other, late, recommended, rows
+from benchmarks.silences import conversions, every_other, late, recommended
 
 
 def test_where_the_best_region_answers_half_the_time_the_floor_takes_the_wrong_optimum() -> None:
@@ -18,17 +18,11 @@ def test_where_the_best_region_answers_half_the_time_the_floor_takes_the_wrong_o
 
 
 def test_where_only_conversions_are_reported_floor_and_fading_beat_unknown_clearly() -> None:
-    rate = {s: np.mean([conversions(s, seed) for seed in range(4)]) for s in ("floor", "fading", "unknown")}
+    rate = {s: np.mean([conversions(s, seed) for seed in range(2)]) for s in ("floor", "fading", "unknown")}
     assert rate["floor"] > 3 * rate["unknown"]
     assert rate["fading"] > 3 * rate["unknown"]
 
 
 def test_where_all_is_merely_late_every_meaning_finds_the_better_hill() -> None:
     for silence in ("unknown", "waiting", "fading", "floor"):
-        assert np.mean([late(silence, seed) for seed in range(4)]) > 0.95
-
-
-def test_the_table_has_a_row_for_everyone() -> None:
-    table = rows(1, 1)
-    assert [len(row) for row in table] == [4] * 11
-    assert all(cell for row in table[1:] for cell in row)
+        assert np.mean([late(silence, seed) for seed in range(2)]) > 0.95

@@ -17,6 +17,7 @@ from belated import Choice, Integer, Real, Study
 from belated.learner.gp.kernels import SE
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.trials import Asked
+from tests.support.examples import examples
 
 SIX = ["GP-UCB-SDF", "GP-TS-SDF", "GP-UCB", "asy-TS", "GP-BUCB", "GP-BTS"]
 GRID = belated.Points([{"x": i / 6, "y": j / 5} for i in range(7) for j in range(6)])
@@ -78,7 +79,7 @@ in_order = functools.cache(after)
 
 
 @pytest.mark.parametrize("study", [*STUDIES, *NOISY])
-@settings(max_examples=6)
+@settings(max_examples=examples(6))
 @given(order=st.permutations(range(7)))
 def test_the_order_of_tells_never_matters(study: str, order: list[int]) -> None:
     x, belief = after(study, order)
@@ -88,7 +89,7 @@ def test_the_order_of_tells_never_matters(study: str, order: list[int]) -> None:
     assert x == expected_x
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(order=st.permutations(range(7)))
 def test_nor_by_the_clock_when_the_tells_say_when_they_came(order: list[int]) -> None:
     for study in ("GP-UCB-SDF", "default, unknown"):

@@ -25,8 +25,8 @@ import belated
 from belated import AlreadyEnded, AlreadyTold, KeyTaken, NothingHeard, Study
 from belated.errors import Closed
 from belated.record.events import Amended, Asked, Refused
-from tests.places import KINDS as LEDGERS
-from tests.places import Place, events
+from tests.support.studies import KINDS as LEDGERS
+from tests.support.studies import Place
 
 NUMBERED = itertools.count()
 EITHER = st.sampled_from([0, 1])
@@ -71,7 +71,7 @@ class StudyMachine(RuleBasedStateMachine):
         self.closed = False
 
     def teardown(self) -> None:
-        self.place.close()
+        self.place.disconnect()
 
     @rule(who=EITHER, n=st.integers(1, 4))
     def ask(self, who: int, n: int) -> None:
@@ -177,7 +177,7 @@ class StudyMachine(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         one = self.place.restart(self.studies[0])
-        self.studies[1]._ledger.close()
+        self.studies[1].disconnect()
         self.studies = [one, self.place.another(one)]
 
     @precondition(lambda self: self.known)
@@ -217,7 +217,7 @@ class StudyMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_record_is_whole(self) -> None:
-        happened = events(self.studies[1])
+        happened = self.studies[1].events()
         assert sum(isinstance(event, Refused) for event in happened) == self.refused
         assert sum(isinstance(event, Amended) for event in happened) == self.amended
         for position, event in enumerate(happened, start=1):
@@ -226,11 +226,11 @@ class StudyMachine(RuleBasedStateMachine):
                 assert event.knew_trials == event.number - 1
 
 
-def any_sequence(ledger: str, request: pytest.FixtureRequest, folder: Path, examples: int, steps: int) -> None:
+def any_sequence(ledger: str, request: pytest.FixtureRequest, folder: Path, count: int, steps: int) -> None:
     urls = {"memory": lambda: None, "sqlite": lambda: f"sqlite:///{folder}/lab.db"}
     url = urls.get(ledger, lambda: request.getfixturevalue("postgres_url"))()
     run_state_machine_as_test(
-        lambda: StudyMachine(url), settings=settings(max_examples=examples, stateful_step_count=steps)
+        lambda: StudyMachine(url), settings=settings(max_examples=count, stateful_step_count=steps)
     )
 
 

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.image import imread
 
 from belated.comparison.demo import MEANING, DemoResult, SyntheticProblem, run_demo
 from belated.plotting.demo import draw_demo
 from belated.plotting.style import COLOUR, FORMATS
+
+imread = pytest.importorskip("matplotlib.image").imread
 
 
 @pytest.fixture(scope="module")

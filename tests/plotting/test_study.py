@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.image import imread
 
 from belated.plotting import study as drawing
 from belated.plotting.study import BLUE, ORANGE, VERMILLION, choose_unit, draw_study, needs_slant
@@ -23,6 +22,8 @@ from tests.plotting.studies import (
     make_only_asked,
     view_study,
 )
+
+imread = pytest.importorskip("matplotlib.image").imread
 
 
 def find_overlaps(figure) -> list[tuple[str, str]]:

@@ -68,7 +68,7 @@ def test_the_same_on_postgresql(postgres_url: str) -> None:
 
 def test_every_study_or_one_of_them(url: str) -> None:
     lived(url)
-    Study.create(url, "other", space=SPACE, silence="unknown")
+    Study.create(url, "other", space=SPACE, silence="unknown", seed=0)
     assert (check(url).studies, check(url).trials) == (2, 11)
     assert (check(url, "other").studies, check(url, "other").trials) == (1, 0)
     with pytest.raises(UnknownStudy, match="there is no study 'none'"):
@@ -76,7 +76,7 @@ def test_every_study_or_one_of_them(url: str) -> None:
 
 
 def test_an_outcome_below_the_floor_is_a_remark(url: str) -> None:
-    study = Study.create(url, "lab", space=SPACE, silence="unknown", floor=0.0)
+    study = Study.create(url, "lab", space=SPACE, silence="unknown", floor=0.0, seed=0)
     study.tell(study.ask(), -0.5)
     report = check(url)
     assert report.ok

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pooch
 import pytest
 
 import belated
@@ -23,6 +22,8 @@ from reproduction import download
 from reproduction.datasets import DATASETS, TASKS, Dataset
 from reproduction.download import DataUnavailable, find_dataset
 from tests.reproduction.needs_data import needs_data
+
+pooch = pytest.importorskip("pooch")
 
 ORIGINAL = Path(os.environ.get("BELATED_DATA", "."))  # before a test takes the variable away
 CONTENT = b"kappa,tau\n1,2\n"

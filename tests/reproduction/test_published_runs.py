@@ -50,7 +50,9 @@ def test_of_the_published_runs_four_of_eight_comparisons_survive() -> None:
     for (policy, _), panel in PANELS_BY_SETTING.items():
         sdf, *baselines = (curves[CurveKey(panel, name, PUBLISHED)] for name in FAMILIES[policy.upper()])
         for other in baselines:
-            averages.append(compare_pairs(*(line.simple[:, line.iterations >= 10].mean(axis=1) for line in (sdf, other))).p)
+            averages.append(
+                compare_pairs(*(line.simple[:, line.iterations >= 10].mean(axis=1) for line in (sdf, other))).p
+            )
             ends.append(compare_pairs(sdf.simple[:, -1], other.simple[:, -1]).p)
     assert sum(p < 0.05 for p in holm(averages)) == 4
     assert [p < 0.05 for p in ends] == [True, False, True, False, False, False, False, False]

@@ -97,7 +97,7 @@ def compare(
         worlds = _worlds(made_of, range(first, first + n), T, crew, executor)
         jobs = [Job(world, candidate) for world in worlds for candidate in wanted]
         courses = in_parallel(run, jobs, crew, count, executor)
-    simple, cumulative = _regrets(worlds, courses, len(wanted))
+    simple, cumulative = measure_regrets(worlds, courses, len(wanted))
     measure: Measure = study.settings.regret
     return compared(wanted, simple, cumulative, measure, _words(made_of, scale, T, n), _warning(made_of))
 
@@ -171,7 +171,7 @@ def measured(study: Study, world: World) -> Course:
     return Course(gap, simple)
 
 
-def _regrets(worlds: Sequence[World], courses: Sequence[Course], k: int) -> tuple[Array, Array]:
+def measure_regrets(worlds: Sequence[World], courses: Sequence[Course], k: int) -> tuple[Array, Array]:
     """Simple and cumulative regret (candidates, seeds, rounds), against the best that the search or anyone found."""
     gaps = np.array([course.gap for course in courses]).reshape(len(worlds), k, -1)
     simple = np.array([course.simple for course in courses]).reshape(gaps.shape)

@@ -28,6 +28,7 @@ from belated.learner.policies import UCB, Greedy, LogEI, Overtaking, ThompsonSam
 from belated.learner.silence import Floor, Halfway, Unknown, Waiting
 from belated.settings import settle
 from belated.space.encoding import Choice, Integer, Points, Real
+from tests.support.examples import examples
 
 REALS = {"x": Real(0, 1), "y": Real(-5, 5)}
 MIXED = {"x": Real(0, 1), "n": Integer(1, 8), "act": Choice("relu", "tanh", "gelu"), "lr": Real(1e-6, 1, log=True)}
@@ -225,7 +226,7 @@ def test_a_choice_is_a_pure_function_of_its_arguments(space):
 
 @every_space
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 12), pending=st.integers(0, 12), t0=st.integers(0, 1))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_a_choice_lies_inside(space, seed, n, pending, t0):
     problem = problem_of(space, "default", silence="floor")
     h = told(rows(problem, n + t0, seed), outcomes(n + t0, seed), pending=min(pending, n + t0))

@@ -18,6 +18,7 @@ from belated.learner.gp.domain import Compact, Interval, Lattice, OneHot
 from belated.learner.gp.kernels import SE, Matern52
 from belated.learner.gp.posterior import GP
 from belated.learner.policies import UCB, LogEI, Overtaking, ThompsonSampling
+from tests.support.examples import examples
 
 
 @dataclass(frozen=True)
@@ -371,7 +372,7 @@ domains = st.lists(coordinates, min_size=1, max_size=4).map(lambda cs: Compact(t
 
 
 @given(domains, st.integers(0, 2**32 - 1), st.data())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_it_never_proposes_outside(domain, seed, data):
     rng = np.random.default_rng(seed)
     b = believed(domain, seed, 6)

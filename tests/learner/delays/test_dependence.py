@@ -249,6 +249,7 @@ def test_the_direction_of_an_outcome(sign):
 
 
 def test_the_score_of_a_choice_is_the_log_rank_test_of_lifelines():
+    pytest.importorskip("lifelines", reason="lifelines is not installed: pip install belated[dev]")
     from lifelines.statistics import logrank_test
 
     rng = np.random.default_rng(6)

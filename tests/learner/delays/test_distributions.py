@@ -308,6 +308,7 @@ def censored(n, seed, whole):
 @pytest.mark.parametrize("whole", [True, False], ids=["rounds", "time"])
 @pytest.mark.parametrize("n", [1, 2, 7, 200])
 def test_kaplan_meier_is_that_of_lifelines(n, whole):
+    pytest.importorskip("lifelines", reason="lifelines is not installed: pip install belated[dev]")
     from lifelines import KaplanMeierFitter
 
     waited, arrived = censored(n, 11 + n, whole)

@@ -42,6 +42,7 @@ def test_the_band_by_hand():
 @pytest.mark.parametrize("whole", [True, False], ids=["rounds", "time"])
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 def test_the_band_is_that_of_lifelines(whole, confidence):
+    pytest.importorskip("lifelines", reason="lifelines is not installed: pip install belated[dev]")
     from lifelines import KaplanMeierFitter
 
     for seed in range(5):

@@ -2,10 +2,8 @@
 
 import io
 
-import matplotlib
 import numpy as np
 import pytest
-from matplotlib.image import imread
 
 from belated.learner.algorithms import PAPER
 from belated.plotting.style import COLOUR, DPI
@@ -21,6 +19,9 @@ from reproduction.report.panel_picture import (
 )
 from reproduction.report.verdicts import judge_panel
 from tests.reproduction.made_up_curves import make_beyond_panel, make_curves, make_panel, make_published
+
+matplotlib = pytest.importorskip("matplotlib")
+imread = pytest.importorskip("matplotlib.image").imread
 
 PANEL = make_panel()
 

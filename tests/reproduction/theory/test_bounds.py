@@ -62,7 +62,7 @@ def test_theorem_2_begins_to_say_something_where_it_falls_below_the_largest_regr
     function, gamma = rkhs.draw_function(0), gamma_bound(np.log1p(np.arange(2**15 + 1)) / 2)
 
     def says(T):
-        return bounds._compute_theorem2(function.make_theory(bounds.DELTA, T), gamma, T) < T * function.gap
+        return bounds.compute_theorem2(function.make_theory(bounds.DELTA, T), gamma, T) < T * function.gap
 
     T = int(row.value)
     assert says(T)

@@ -47,7 +47,7 @@ def test_with_beta_1_the_first_width_is_1():
 
 def test_the_stubborn_ask_the_best_x_and_hear_nothing_until_the_delay_is_over():
     case = replace(coverage.CASES["stubborn"], delay=Fixed(4), m=4)
-    ran = coverage._run_case(case, 0.1, 2, 8)
+    ran = coverage.run_case(case, 0.1, 2, 8)
     assert set(ran.chosen.tolist()) == {int(np.argmax(rkhs.draw_function(2).f))}
     assert [bool(np.any(one.mean)) for one in ran.rounds] == [False] * 4 + [True] * 4
 

@@ -1,9 +1,10 @@
-"""Sixteen real processes that do something with a study at the same moment."""
+"""Forks, and sixteen real processes that do something with a study at the same moment."""
 
 from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 import time
 import traceback
 import warnings
@@ -14,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from belated import BelatedError, Real, Study
+from belated.record.ledger import store
 
 SIZE = 16
 PATIENCE = 120.0  # seconds for any answer
@@ -97,6 +99,26 @@ def gathered() -> Iterator[Crowd]:
         crowd.stop()
 
 
+# Forks ----------------------------------------------------------------------------------------------------------------
+
+
+def fork(work: Callable[[], object]) -> int:
+    """Run some work in a forked process, and give its id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        work()
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def wait(pid: int) -> int:
+    """The exit status of a forked process, once it has ended; negative: killed by this signal."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
 # What they do ---------------------------------------------------------------------------------------------------------
 
 
@@ -161,32 +183,33 @@ def ask_alone(member: Member, url: str, name: str) -> tuple[int, int]:
 
 def hold(member: Member, url: str, name: str) -> str:
     """Be in the middle of an ask until told otherwise."""
-    study = Study.open(url, name)
-    with study._ledger.asking():
+    with store(url).ledger(name).asking():
         member.pipe.send(("done", "asking"))
         assert member.pipe.recv() == "enough"
     return "let go"
 
 
-def ask_slowly(member: Member, url: str, name: str, rounds: int) -> tuple[int, list[float]]:
-    """Asks that take their time; how often a choice was computed, and how long each ask took."""
-    study, computed, took = Study.open(url, name), 0, []
-    choose = study._choose
+def ask_slowly(member: Member, url: str, name: str, rounds: int) -> tuple[list[int], list[float]]:
+    """Asks that take their time, one before the others begin; how often each read the clock, and how long it took.
 
-    def slow(*words: Any) -> Any:
-        nonlocal computed
-        computed += 1
-        chosen = choose(*words)
-        time.sleep(0.2)  # as a large refit would
-        return chosen
+    A choice reads the clock when it begins and when it is made; the clock is slow, as a large refit would be."""
+    readings = 0
 
-    study._choose = slow  # type: ignore[method-assign]
-    member.together()
-    for _ in range(rounds):
-        begun = time.monotonic()
+    def read_slowly() -> float:
+        nonlocal readings
+        readings += 1
+        time.sleep(0.1)
+        return time.time()
+
+    study, read, took = Study.open(url, name, clock=read_slowly), [], []
+    for i in range(rounds):
+        if i == 1:
+            member.together()
+        before, begun = readings, time.monotonic()
         study.ask()
+        read.append(readings - before)
         took.append(time.monotonic() - begun)
-    return computed, took
+    return read, took
 
 
 def tell_many(member: Member, url: str, name: str, numbers: list[int]) -> list[tuple[str, float]]:

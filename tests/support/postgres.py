@@ -13,9 +13,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-
-import psycopg
 
 USER = "belated"  # the superuser of the throw-away cluster; nobody needs a password
 PATIENCE = 60.0  # seconds for the server to come up, or to go
@@ -25,7 +24,7 @@ class NoPostgres(Exception):
     """PostgreSQL cannot be run here; the message says why."""
 
 
-def binary(name: str) -> str:
+def find_binary(name: str) -> str:
     """A program of PostgreSQL's: on the PATH, or where Debian keeps it."""
     kept = [str(folder) for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
     found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *kept]))
@@ -34,7 +33,7 @@ def binary(name: str) -> str:
     return found
 
 
-def someone_else() -> str | None:
+def find_user() -> str | None:
     """The user to run as: PostgreSQL refuses root."""
     if os.geteuid() != 0:
         return None
@@ -58,7 +57,9 @@ class Server:
     @classmethod
     def make(cls, port: int | None = None) -> Server:
         """A new cluster, not started yet."""
-        user, initdb = someone_else(), binary("initdb")
+        if find_spec("psycopg") is None:
+            raise NoPostgres("psycopg is not installed: pip install belated[postgres]")
+        user, initdb = find_user(), find_binary("initdb")
         folder = Path(tempfile.mkdtemp(prefix="belated-pg-"))
         if user is not None:
             shutil.chown(folder, user)
@@ -76,7 +77,9 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        words = [binary("postgres"), "-D", str(self.folder / "cluster"), "-k", str(self.folder)]
+        import psycopg
+
+        words = [find_binary("postgres"), "-D", str(self.folder / "cluster"), "-k", str(self.folder)]
         said = {
             "listen_addresses": "" if self.port is None else "127.0.0.1",
             "port": str(self.port or 5432),
@@ -126,6 +129,8 @@ class Server:
 
     def execute(self, statement: str) -> None:
         """One statement in the server's own database."""
+        import psycopg
+
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(statement.encode())
 
@@ -141,7 +146,7 @@ class Server:
 
 
 @contextmanager
-def serving(port: int | None = None) -> Iterator[Server]:
+def serve(port: int | None = None) -> Iterator[Server]:
     """A server that is running, and removed afterwards."""
     server = Server.make(port)
     try:
