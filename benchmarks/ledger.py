@@ -38,9 +38,9 @@ from typing import Any, Literal
 import numpy as np
 
 import belated
-from belated.learner.blas import one_thread, versions
+from belated.learner.blas import describe_versions, use_one_thread
 from belated.record.events import Asked, Event, Told
-from belated.record.ledger import Ledger, store
+from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.memory import MemoryLedger
 from benchmarks.table import aligned, numbers, sections
 
@@ -195,7 +195,7 @@ def prepare(system: System, url: str) -> str:
     """Make an empty study, and say what its connection promises about durability."""
     if system == "belated":
         belated.Study.create(url, STUDY, space=SPACE, silence="unknown", initial=FILLING, seed=0)
-        ours: Any = store(url)
+        ours: Any = open_store(url)
         if url.startswith("sqlite"):
             return sqlite_promise(lambda query: ours.connection.execute(query).fetchone()[0])
         return postgres_promise(lambda query: ours.on(lambda c: c.execute(query).fetchone()[0]))
@@ -368,7 +368,7 @@ def pairs(count: int, fitted: Callable[[int], Mapping[str, Any] | None] = lambda
             asked_at=float(t),
             fitted=fitted(t),
             knew_trials=t - 1,
-            versions=versions() if t == 1 else None,
+            versions=describe_versions() if t == 1 else None,
         )
         y = math.exp(-4.0 * float(np.sum(np.square(x - 0.4)))) + 0.05 * float(rng.standard_normal())
         yield Told(number=t, value=y, noise=None, at=float(t) + 0.5)
@@ -381,7 +381,7 @@ def telling(plan: Plan, place: Place) -> Iterator[Line]:
     for word, count in (("none", 0), ("many", plan.events // 2)):
         url = place.ours(f"events-{word}")
         study = belated.Study.create(url, STUDY, space=SPACE, silence="unknown", initial=FILLING, seed=0)
-        fill(store(url).ledger(STUDY), pairs(count))
+        fill(open_store(url).ledger(STUDY), pairs(count))
         study.ask(n=plan.tells + 5)
         made[word] = url, study
     first = {word: len(study.trials()) - plan.tells - 4 for word, (_, study) in made.items()}
@@ -420,7 +420,7 @@ def hyperparameters() -> Mapping[str, Any]:
     settings = belated.Study.create(space=SPACE, silence="unknown", seed=0).settings
     study = belated.Study(settings, ledger, None, time.time)
     study.ask()
-    return study.hyperparameters()[-1].plain()
+    return study.hyperparameters()[-1].to_dict()
 
 
 def fit_due(study: belated.Study, t: int, last: int | None) -> bool:
@@ -442,7 +442,7 @@ def aged(url: str, trials: int) -> int:
             at[t] = {**found, "number": t, "heard": t - 1}
             last = t
         t += 1
-    fill(store(url).ledger(STUDY), pairs(t - 1, at.get))
+    fill(open_store(url).ledger(STUDY), pairs(t - 1, at.get))
     return t - 1
 
 
@@ -499,7 +499,7 @@ def measure(plan: Plan, folder: Path, say: Callable[[str], None] = lambda words:
     multiprocessing.get_context("forkserver").set_forkserver_preload(
         ["__main__", *PRELOAD, *(["optuna"] * plan.optuna)]
     )
-    with one_thread():
+    with use_one_thread():
         file = sqlite_in(folder)
         take(loads(plan, file))
         take(telling(plan, file))

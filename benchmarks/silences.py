@@ -22,7 +22,7 @@ import numpy as np
 
 import belated
 from belated import Study
-from belated.execution.parallel import cores, in_parallel
+from belated.execution.parallel import count_cores, run_in_parallel
 from belated.learner.algorithms import PAPER
 from belated.learner.delays.distributions import ByInput, Delay, Distribution, Empirical, Fixed, Poisson
 from benchmarks.regret.ranks import Mean
@@ -105,7 +105,7 @@ def rows(seeds: int, workers: int) -> list[list[str]]:
     """A row for everyone, a column for every world."""
     names = (*SILENCES, *PAPER)
     jobs = [Job(world, name, seed) for world in WORLDS for name in names for seed in range(seeds)]
-    scores = dict(zip(jobs, in_parallel(score, jobs, workers), strict=True))
+    scores = dict(zip(jobs, run_in_parallel(score, jobs, workers), strict=True))
     table = [["", *WORLDS]]
     for name in names:
         means = [Mean.of(scores[Job(world, name, seed)] for seed in range(seeds)) for world in WORLDS]
@@ -117,7 +117,7 @@ def rows(seeds: int, workers: int) -> list[list[str]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.silences", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help="seeds 0 … N-1 (%(default)s)")
-    parser.add_argument("--workers", type=int, default=cores(), metavar="N", help="runs at a time (%(default)s)")
+    parser.add_argument("--workers", type=int, default=count_cores(), metavar="N", help="runs at a time (%(default)s)")
     chosen = parser.parse_args(arguments)
     print("\n".join(aligned(rows(chosen.seeds, chosen.workers))))
     print("\n".join(["", *(__doc__ or "").splitlines()[4:]]).rstrip())

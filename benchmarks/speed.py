@@ -37,7 +37,7 @@ from threadpoolctl import threadpool_limits
 import belated
 from belated.learner.algorithms import Algorithm
 from belated.learner.arrays import Array
-from belated.learner.gp.table import root
+from belated.learner.gp.table import compute_root
 from belated.record.ledger.memory import MemoryLedger
 from benchmarks.table import aligned, numbers, sections
 
@@ -211,7 +211,7 @@ class Bare:
         self.packed, self.V, self.n = np.empty(capacity * (capacity + 1) // 2), np.empty((capacity, len(Q))), 0
         self.variance = np.ones(len(Q))
         self.heard_packed, self.heard = np.empty_like(self.packed), 0
-        self.root = root(self._kernel(slice(None))) if self.thompson else np.empty((0, 0))
+        self.root = compute_root(self._kernel(slice(None))) if self.thompson else np.empty((0, 0))
 
     def _kernel(self, rows: Any) -> Array:
         r2: Array = cdist(np.atleast_2d(self.scaled[rows]), self.scaled, "sqeuclidean")

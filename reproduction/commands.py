@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from belated.errors import BelatedError, InvalidInput
-from belated.execution.parallel import cores
+from belated.execution.parallel import count_cores
 from belated.execution.terminal import progress_bar
 from belated.wording import format_count, format_table
 from reproduction.panels import BEYOND, PANELS, READINGS, Panel, select_panels
@@ -187,7 +187,7 @@ def run(
     you can look into it: belated show fig1c.GP-UCB-SDF.text.3 --store sqlite:///paper-runs/runs.db
     """
     count = (QUICK_RUNS if quick else RUNS) if runs is None else runs
-    processes = cores() if workers is None else workers
+    processes = count_cores() if workers is None else workers
     for name, value in (("runs", count), ("workers", processes)):
         if value < 1:
             raise InvalidInput(f"--{name} must be at least 1 (got {value})")
@@ -253,7 +253,7 @@ def _run_panels(
 
 
 def _run_theory(quick: bool, folder: Path, workers: int, pool: Executor | None) -> None:
-    from belated.execution.parallel import in_parallel
+    from belated.execution.parallel import run_in_parallel
     from reproduction.theory import experiments
     from reproduction.theory.measurements import Measurement, write_measurements
 
@@ -268,7 +268,7 @@ def _run_theory(quick: bool, folder: Path, workers: int, pool: Executor | None) 
             rows.extend(measurements)
             show(done, lambda: THEORY)
 
-        in_parallel(experiments.run_job, wanted, workers, note, pool)
+        run_in_parallel(experiments.run_job, wanted, workers, note, pool)
     write_measurements(folder / THEORY_FILE, rows)
     click.echo(f"{format_count(len(wanted), 'experiment')} about the theorems.")
 

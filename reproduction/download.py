@@ -16,7 +16,7 @@ from typing import Any
 
 from belated.errors import BelatedError, InvalidInput
 from belated.execution.terminal import progress_bar
-from belated.validation import listed, shown
+from belated.validation import format_names, format_value
 from reproduction.datasets import DATASETS, Conversion, Dataset, hash_numbers, is_intended
 
 VARIABLE = "BELATED_DATA"
@@ -31,11 +31,11 @@ def find_dataset(name: str) -> Path:
     """Where the file of this name lies here, its content checked; downloaded first when it is not here."""
     wanted = next((s for s in DATASETS if s.name == name), None)
     if wanted is None:
-        raise InvalidInput(f"name must be one of {listed(s.name for s in DATASETS)} (got {shown(name)})")
+        raise InvalidInput(f"name must be one of {format_names(s.name for s in DATASETS)} (got {format_value(name)})")
     given = os.environ.get(VARIABLE)
     if given:
         if not Path(given).is_dir():
-            raise DataUnavailable(f"{VARIABLE} must name a folder (got {shown(given)})")
+            raise DataUnavailable(f"{VARIABLE} must name a folder (got {format_value(given)})")
         if (file := Path(given) / name).is_file():
             if not is_intended(wanted, file):
                 raise DataUnavailable(f"{file} is not the file that was meant: its sha256 is not {wanted.sha256}")

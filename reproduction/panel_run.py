@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from belated.errors import InvalidInput
-from belated.execution.evaluate import Objective
+from belated.execution.evaluate import ObjectiveFunction
 from belated.simulation.clock import SimulatedClock
-from belated.simulation.regret import regret
+from belated.simulation.regret import measure_regret
 from belated.simulation.simulate import simulate
 from belated.simulation.task import Task
 from belated.study import Study
@@ -68,7 +68,7 @@ class RunResult(NamedTuple):
 class TimedObjective:
     """An objective that knows how long it took."""
 
-    def __init__(self, f: Objective) -> None:
+    def __init__(self, f: ObjectiveFunction) -> None:
         self.f, self.seconds = f, 0.0
 
     def __call__(self, *inputs: Params) -> float:
@@ -153,10 +153,10 @@ def _choose_as_released(study: Study) -> Callable[[Study], Params]:
     return make_chooser(study, study.settings.algorithm.name, None if math.isinf(m) else int(m), study.seed)
 
 
-def measure_curve(job: RunJob, study: Study, task: Task, f: Objective) -> CurveRun:
+def measure_curve(job: RunJob, study: Study, task: Task, f: ObjectiveFunction) -> CurveRun:
     """The regret of a study, at the iterations that the panel shows."""
     panel = ALL_PANELS[job.panel]
-    measured = regret(study, f, task.best)
+    measured = measure_regret(study, f, task.best)
     iterations = np.arange(1, job.iterations + 1)
     shown = iterations[(iterations % panel.every == 0) | (iterations == 1) | (iterations == job.iterations)]
     rows = panel.before + shown - 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from belated.errors import InvalidInput
-from belated.learner.algorithms import PAPER, named
+from belated.learner.algorithms import PAPER, find_algorithm
 from belated.learner.delays.distributions import Delay, Fixed, Poisson
 from belated.simulation.task import Task
 from reproduction.objectives import cnn, dengue, gpu, lda, lr, multitask, svm, synthetic
@@ -72,7 +72,7 @@ FAMILIES = {"UCB": ("GP-UCB-SDF", "GP-UCB", "GP-BUCB"), "TS": ("GP-TS-SDF", "asy
 
 def make_curve(algorithm: str, delay: Delay | None, m: int | str | None, silence: str | None = None) -> PanelCurve:
     """An algorithm under these delays; m for those who know a patience."""
-    patience = None if named(algorithm).implied.patience == "none" else m
+    patience = None if find_algorithm(algorithm).implied.patience == "none" else m
     key = algorithm if silence is None else f"{algorithm}-{silence}"
     label = algorithm if silence is None else f"{algorithm} ({silence})"
     return PanelCurve(key=key, label=label, algorithm=algorithm, delay=delay, patience=patience, silence=silence)

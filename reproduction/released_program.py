@@ -49,15 +49,15 @@ from scipy.linalg import solve_triangular
 from scipy.special import expit
 
 from belated.errors import InvalidInput
-from belated.learner.algorithms import PAPER, named
+from belated.learner.algorithms import PAPER, find_algorithm
 from belated.learner.arrays import Array, Mask
-from belated.learner.blas import one_thread
+from belated.learner.blas import use_one_thread
 from belated.learner.choice.maximize import climb
 from belated.learner.gp.domain import Compact
-from belated.learner.gp.fit import Fit, NegativeLogPosterior
+from belated.learner.gp.fit import FitSettings, NegativeLogPosterior
 from belated.learner.gp.kernels import SE
 from belated.learner.gp.posterior import GP, Posterior
-from belated.learner.gp.table import root
+from belated.learner.gp.table import compute_root
 from belated.learner.history import in_time
 from belated.learner.policies import Surface
 from belated.study import Study
@@ -151,7 +151,7 @@ class FourierDraw(NamedTuple):
 
 def draw_weights(Phi: Array, y: Array, lam: float, z: Array) -> Array:
     """w = A⁻¹Φᵀy + √λ R⁻ᵀz with RRᵀ = A = ΦᵀΦ + λI: with z ~ N(0, I) a draw of the belief about w ~ N(0, I)."""
-    R = root(Phi.T @ Phi + lam * np.eye(Phi.shape[1]))
+    R = compute_root(Phi.T @ Phi + lam * np.eye(Phi.shape[1]))
     whitened = solve_triangular(R, Phi.T @ y, lower=True) + np.sqrt(lam) * z
     return np.asarray(solve_triangular(R, whitened, lower=True, trans="T"))
 
@@ -199,7 +199,7 @@ def fit_gp(gp: GP, X: Array, y: Array, rng: Generator) -> GP:
     from scipy.optimize import fmin_l_bfgs_b
 
     D = X.shape[1]
-    objective = NegativeLogPosterior(Fit(gp.kernel.on([(1,) * D]), (0,) * D), X, y, np.full(len(X), np.nan))
+    objective = NegativeLogPosterior(FitSettings(gp.kernel.on([(1,) * D]), (0,) * D), X, y, np.full(len(X), np.nan))
 
     def at(x: Array) -> tuple[float, Array]:
         theta = softplus(x)
@@ -233,7 +233,7 @@ class ReleasedProgram:
     seed       of everything random; runs of the same seed begin with the same five queries"""
 
     def __init__(self, name: str, m: int | None, dimension: int, seed: int) -> None:
-        named(name, PAPER)  # refuses what is none of the six
+        find_algorithm(name, PAPER)  # refuses what is none of the six
         self.method, self.dimension, self.seed = METHODS[name], dimension, seed
         patient = PAPER[name].implied.patience == "needed"
         if patient and m is None:
@@ -295,7 +295,7 @@ def make_chooser(study: Study, name: str, m: int | None, seed: int) -> Callable[
         X = space.encode_all([trial.params for trial in trials])
         y = np.array([np.nan if trial.outcome is None else trial.outcome for trial in trials])
         known_from = np.array([np.inf if trial.known_from is None else trial.known_from for trial in trials])
-        with one_thread():
+        with use_one_thread():
             return space.decode(program.choose(X, outcome.sign * (y - (outcome.floor or 0.0)), known_from))
 
     return choose

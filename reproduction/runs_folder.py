@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from belated.execution.parallel import in_parallel
+from belated.execution.parallel import run_in_parallel
 from reproduction.curves import CurveKey, CurveRun, Curves, Series, group_runs, read_curves, write_curves
 from reproduction.panel_run import RunJob, RunResult, run_job
 from reproduction.run_costs import RunCost, read_costs, write_costs
@@ -48,7 +48,7 @@ def run_jobs(
         write_costs(folder / COSTS, [*read_run_costs(folder), result.cost])
         done(result)
 
-    in_parallel(partial(run_job, url), wanted, workers, keep, executor)
+    run_in_parallel(partial(run_job, url), wanted, workers, keep, executor)
 
 
 def read_run_costs(folder: Path) -> list[RunCost]:

@@ -36,7 +36,7 @@ OURS = {name: tree for name, tree in EVERYTHING.items() if name.startswith("src"
 
 
 def stands_for_a_module(test: Path) -> bool:
-    """Whether tests/room/test_name.py or test_name_topic.py has a module or a package room/name, or is about the room."""
+    """Whether tests/room/test_name.py or test_name_topic.py has a module or a package room/name; or the room itself."""
     room = test.parent.relative_to(TESTS)
     inside = ROOT if room.parts[:1] in (("benchmarks",), ("reproduction",)) else PRODUCT
     words = test.stem.removeprefix("test_").split("_")
@@ -92,7 +92,6 @@ def repeated(found: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return {name: where for name, where in sorted(places.items()) if len(where) > 1}
 
 
-@pytest.mark.xfail(reason="names are being changed")
 def test_a_class_name_is_unique() -> None:
     classes = (
         (node.name, path) for path, tree in OURS.items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from belated.errors import InvalidInput
 from belated.patience import Patience, duration
-from belated.validation import shown
+from belated.validation import format_value
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ KINDS = 'must be a timedelta, seconds, or a string such as "90s"'
         ([90], KINDS),
         (b"90s", KINDS),
     ],
-    ids=shown,
+    ids=format_value,
 )
 def test_duration_refuses(value: Any, rule: str) -> None:
     with pytest.raises(InvalidInput, match=rf"^every {re.escape(rule)} \(got [^\n]*\)$"):
@@ -135,7 +135,7 @@ ALLOWED = 'patience must be a number of rounds such as 20, a time such as "2h" o
         ("0d", "patience must be more than 0 and finite (got '0d')"),
         (timedelta(0), "patience must be more than 0 and finite (got datetime.timedelta(0))"),
     ],
-    ids=shown,
+    ids=format_value,
 )
 def test_patience_refuses(value: Any, sentence: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{re.escape(sentence)}$"):

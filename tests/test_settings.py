@@ -66,7 +66,7 @@ NAMES = {
     Study.recommend: "context",
     Study.trials: "",
     belated.simulate: "study f delay rounds seed noise contexts every workers choose",
-    belated.regret: "study f best",
+    belated.measure_regret: "study f best",
     belated.algorithms.paper: "name kernel lam beta refit_every start",
     belated.confidence.Theory: "B_f R delta horizon gain",
 }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import belated
-from belated import AlreadyEnded, AlreadyTold, Choice, Integer, InvalidInput, KeyTaken, Real, Study, Worst
+from belated import AlreadyEnded, AlreadyTold, Choice, Integer, InvalidInput, KeyTaken, Real, Study, WorstValue
 from belated.learner.silence import Floor
 from belated.record.events import Refused
 
@@ -253,15 +253,15 @@ def test_the_trial_says_when_an_outcome_stands_in_for_the_floor(algorithm: Any) 
 @pytest.mark.parametrize(("goal", "worst"), [("maximize", 0.375), ("minimize", 0.75)])
 def test_the_worst_heard_stands_in_for_a_floor_that_nobody_stated(goal: Any, worst: float) -> None:
     study = create(silence="floor", goal=goal, patience=9, initial=0)
-    assert study.floor == Worst(value=None, stated=False, used=True)
+    assert study.floor == WorstValue(value=None, stated=False, used=True)
     assert str(study.floor) == "no floor stated: the prior mean stands in"
     assert (study.ask().note, study.ask().note) == ("", "")  # space-filling queries, while so little is heard
     for x, y in ((0.2, 0.375), (0.5, 0.5), (0.7, 0.75)):
         study.add({"x": x}, y)
-    assert study.floor == Worst(value=worst, stated=False, used=True)
+    assert study.floor == WorstValue(value=worst, stated=False, used=True)
     assert study.ask().note == str(study.floor) == f"no floor stated: the worst outcome heard, {worst}, stands in"
     study.amend(floor=-2.0 if goal == "maximize" else 2.0, reason="known now")
-    assert study.floor == Worst(value=study.settings.objective.floor, stated=True, used=True)
+    assert study.floor == WorstValue(value=study.settings.objective.floor, stated=True, used=True)
     assert str(study.floor) == f"floor {study.settings.objective.floor:g}"
     assert study.ask().note == ""
 

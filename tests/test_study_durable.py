@@ -20,7 +20,7 @@ import belated.learner.choice.decide
 import belated.study
 from belated import AlreadyTold, Choice, Integer, InvalidInput, KeyTaken, NothingHeard, Outside, Real, Study
 from belated.errors import AlreadyExists, BelatedError, Closed, UnknownStudy, Unreachable, Unreadable
-from belated.learner.blas import versions
+from belated.learner.blas import describe_versions
 from belated.record.events import Amended, Asked, Ended, Refused, Told
 from belated.record.ledger.memory import MemoryLedger
 from tests.contracts.ledger import asked, told
@@ -757,9 +757,9 @@ def test_versions_are_recorded_when_they_change(place: Place, monkeypatch: pytes
     study.ask(n=2)
     study.add({"x": 0.5}, 1.0)
     study.ask()
-    here = versions()
+    here = describe_versions()
     for module in (belated.study, belated.record.choices):
-        monkeypatch.setattr(module, "versions", lambda: {**here, "blas": "another"})
+        monkeypatch.setattr(module, "describe_versions", lambda: {**here, "blas": "another"})
     place.another(study).ask(n=2)
     recorded = [event.versions for event in study.events() if isinstance(event, Asked)]
     assert recorded == [here, None, None, None, {**here, "blas": "another"}, None]

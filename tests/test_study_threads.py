@@ -75,7 +75,7 @@ def test_nothing_but_asks_waits_for_an_ask(
 
 def test_a_tell_goes_through_while_an_ask_waits_for_its_turn(place: Place, pool: ThreadPoolExecutor) -> None:
     study = filled(place, rounds=4)
-    with place.ledger(study).asking():
+    with place.ledger(study).lock_asks():
         asking = pool.submit(study.ask)
         assert pool.submit(study.tell, 3, 0.3).result(SOON).status == "heard"
         assert not asking.done()

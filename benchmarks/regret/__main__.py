@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from belated.execution.parallel import cores, in_parallel
+from belated.execution.parallel import count_cores, run_in_parallel
 from benchmarks.regret import kept, ranks
 from benchmarks.regret.entrants import Entrant, entrants
 from benchmarks.regret.peers.ours import CANDIDATE
@@ -34,7 +34,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--entrants", nargs="+", choices=known, metavar="NAME", help=f"of {', '.join(known)}")
     parser.add_argument("--seeds", type=int, metavar="N", help=f"seeds 0 … N-1 ({SEEDS}; quick: {QUICK_SEEDS})")
     parser.add_argument("--share", type=float, metavar="P", help="of every task's rounds (1; quick: 0.4)")
-    parser.add_argument("--workers", type=int, default=cores(), metavar="N", help="runs at a time (%(default)s)")
+    parser.add_argument("--workers", type=int, default=count_cores(), metavar="N", help="runs at a time (%(default)s)")
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="the CSV, which is the cache; the picture is beside it"
     )
@@ -75,7 +75,7 @@ def measure(jobs: Sequence[Job], out: Path, workers: int) -> list[kept.Row]:
 
     if todo:
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch reads it when a worker imports it
-        in_parallel(run, todo, min(workers, len(todo)), done)
+        run_in_parallel(run, todo, min(workers, len(todo)), done)
     rows = kept.read(out)  # as written: the tables are the same when nothing is run again
     kept.write(rows, out)
     known = kept.usable(rows, everybody)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from belated.learner.arrays import Array
-from belated.simulation.simulate import WAIT, value_of
+from belated.simulation.simulate import WAIT, evaluate_exactly
 from benchmarks.regret.entrants import Entrant
 from benchmarks.regret.tasks import BEDS, drawn_task
 from benchmarks.regret.world import LONGEST, Job, Run, beginnings, space_filling
@@ -67,7 +67,7 @@ def values(task: str, seed: int) -> Array:
     drawn = drawn_task(task, seed)
     at = drawn.context_of
     pairs = [(space_filling(drawn, seed, i), None if at is None else at(i + 1)) for i in range(LONGEST)]
-    return np.array([value_of(drawn.f, params, context) for params, context in pairs])
+    return np.array([evaluate_exactly(drawn.f, params, context) for params, context in pairs])
 
 
 @cache

@@ -23,7 +23,7 @@ import numpy as np
 from belated import Study, Trial, simulate
 from belated.learner.arrays import Array
 from belated.learner.gp.domain import Compact
-from belated.simulation.simulate import Chooser, value_of
+from belated.simulation.simulate import Chooser, evaluate_exactly
 from belated.simulation.task import Task
 from belated.space.encoding import Space
 from benchmarks.regret.entrants import Entrant, entrant
@@ -138,7 +138,7 @@ def gap(task: Task, trial: Trial) -> float:
     """best(z_s) - f(x_s, z_s)."""
     best = task.best(trial.context or {}) if callable(task.best) else task.best
     assert best is not None
-    return best - value_of(task.f, trial.params, trial.context)
+    return best - evaluate_exactly(task.f, trial.params, trial.context)
 
 
 def simple_regret(task: Task, trials: Sequence[Trial], n: int) -> float:

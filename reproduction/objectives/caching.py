@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from belated.execution.evaluate import Objective
-from belated.validation import Params, frozen
+from belated.execution.evaluate import ObjectiveFunction
+from belated.validation import Params, freeze
 
 
-def cache_values(f: Objective) -> Objective:
+def cache_values(f: ObjectiveFunction) -> ObjectiveFunction:
     """f with a memory: the objectives here are deterministic, and measuring regret evaluates every query again."""
     known: dict[object, float] = {}
 
     def g(params: Params, context: Params | None = None) -> float:
-        key = frozen(params), frozen(context)
+        key = freeze(params), freeze(context)
         if key not in known:
             known[key] = f(params) if context is None else f(params, context)
         return known[key]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from belated.execution.evaluate import Objective
+from belated.execution.evaluate import ObjectiveFunction
 from belated.learner.arrays import Array
 from belated.simulation.task import Task
 from belated.space.parameters import Integer, Parameter, Real
@@ -83,5 +83,5 @@ def make_task(seed: int) -> Task:
 
 
 @cache
-def _make_objective() -> Objective:
+def _make_objective() -> ObjectiveFunction:
     return cache_values(lambda params: measure_accuracy(params["batch_size"], params["learning_rate"], params["decay"]))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.execution.evaluate import Objective
+from belated.execution.evaluate import ObjectiveFunction
 from belated.learner.arrays import Array
 from belated.simulation.task import Task
 from belated.space.parameters import Integer, Real
@@ -86,7 +86,7 @@ def make_task(seed: int) -> Task:
 
 
 @cache
-def _make_objective() -> Objective:
+def _make_objective() -> ObjectiveFunction:
     return cache_values(lambda params: measure_accuracy(SUBSETS - 1, params["C"], params["gamma"]))
 
 
@@ -106,7 +106,7 @@ def make_growing_task(seed: int) -> Task:
 
 
 @cache
-def _make_growing_objective() -> Objective:
+def _make_growing_objective() -> ObjectiveFunction:
     def f(params: Mapping[str, Any], context: Mapping[str, Any]) -> float:
         return measure_accuracy(context["index"], params["C"], params["gamma"])
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from belated.learner.algorithms import named
+from belated.learner.algorithms import find_algorithm
 from belated.learner.arrays import Array
 from belated.plotting.style import COLOUR, render_png, use_style
 from reproduction.curves import PUBLISHED, Series
@@ -37,7 +37,7 @@ def choose_styles(panel: Panel) -> dict[str, LineStyle]:
 
 
 def _style_by_silence(curve: PanelCurve) -> LineStyle:
-    implied = named(curve.algorithm).implied.silence
+    implied = find_algorithm(curve.algorithm).implied.silence
     silence = curve.silence or ("unknown" if implied is None else implied.name)
     thompson, default = "TS" in curve.algorithm, curve.algorithm == "default"
     mark = "D" if default else "s" if thompson else "o"

@@ -28,9 +28,9 @@ from belated.learner.confidence import Theory, beta_sdf_ucb, gamma_bound, greedy
 from belated.learner.delays.distributions import Fixed
 from belated.learner.gp.kernels import SE
 from belated.plotting.style import COLOUR, render_png, use_style
-from belated.simulation.regret import regret
+from belated.simulation.regret import measure_regret
 from belated.simulation.samples import sample_function
-from belated.simulation.simulate import World, simulate
+from belated.simulation.simulate import SimulatedWorld, simulate
 from belated.space.points import Points
 from belated.study import Study
 from reproduction.objectives import synthetic
@@ -122,13 +122,13 @@ def run_batch_job(job: BatchJob) -> list[Measurement]:
     def value(params: Mapping[str, float]) -> float:
         return values[params["x"]]
 
-    world = World(value, Fixed(B_X), synthetic.NOISE, job.seed + WORLD)
+    world = SimulatedWorld(value, Fixed(B_X), synthetic.NOISE, job.seed + WORLD)
     if case.synchronous:
         run_in_batches(study, world, job.T)
     else:
         for _ in simulate(study, value, delay=world.delay, rounds=job.T, seed=world.seed, noise=world.noise):
             pass
-    measured = regret(study, value, 1.0)
+    measured = measure_regret(study, value, 1.0)
     at = range(B_X, job.T + 1, B_X)
     return [
         Measurement(EXPERIMENT, f"{job.case}/{job.method}", quantity, job.seed, t, float(line[t - 1]))
@@ -137,7 +137,7 @@ def run_batch_job(job: BatchJob) -> list[Measurement]:
     ]
 
 
-def run_in_batches(study: Study, world: World, T: int) -> None:
+def run_in_batches(study: Study, world: SimulatedWorld, T: int) -> None:
     """T queries, B_X at a time: the next batch is chosen when all of the last one are back."""
     for first in range(0, T, B_X):
         batch = [study.ask() for _ in range(min(B_X, T - first))]

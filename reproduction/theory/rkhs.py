@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from belated.learner.algorithms import Algorithm, Move, paper
 from belated.learner.arrays import Array
-from belated.learner.belief import Belief
+from belated.learner.belief import ModelBelief
 from belated.learner.confidence import Theory
 from belated.learner.delays.distributions import Distribution
 from belated.learner.gp.kernels import SE
 from belated.learner.policies import Policy, Surface
-from belated.simulation.regret import regret
+from belated.simulation.regret import measure_regret
 from belated.simulation.simulate import simulate
 from belated.space.points import Points
 from belated.study import Study
@@ -87,11 +87,11 @@ class RecordingPolicy:
     policy: Policy
     rounds: list[RoundBelief] = field(default_factory=list)
 
-    def scores(self, belief: Belief, Q: Array, nu: float, rng: Generator) -> Array:
+    def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
         self.rounds.append(RoundBelief(*belief.posterior.mean_and_std(Q), nu))
         return self.policy.scores(belief, Q, nu, rng)
 
-    def surface(self, belief: Belief, nu: float, rng: Generator) -> Surface:
+    def surface(self, belief: ModelBelief, nu: float, rng: Generator) -> Surface:
         return self.policy.surface(belief, nu, rng)
 
 
@@ -146,4 +146,4 @@ def run_study(
 
     trials = list(simulate(study, noisy, delay=delay, rounds=T, seed=seed + WORLD))
     chosen = np.array([places[trial.params["x"]] for trial in trials], dtype=np.intp)
-    return TheoryRun(watched.rounds, chosen, regret(study, value, function.best).cumulative)
+    return TheoryRun(watched.rounds, chosen, measure_regret(study, value, function.best).cumulative)

@@ -20,7 +20,7 @@ from belated.errors import (
 )
 from belated.learner import algorithms, confidence, policies, silence
 from belated.learner.gp import kernels
-from belated.results import Belief, Receipt, Replay, Trial, Worst
+from belated.results import Belief, Receipt, Replay, Trial, WorstValue
 from belated.space.parameters import Choice, Integer, Real
 from belated.space.points import Points
 from belated.study import Study, studies
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from belated import delays
     from belated.comparison.compare import compare
     from belated.simulation.clock import SimulatedClock
-    from belated.simulation.regret import regret
+    from belated.simulation.regret import measure_regret
     from belated.simulation.simulate import simulate
 
 __version__ = "0.2.0.dev0"
@@ -59,14 +59,14 @@ __all__ = [
     "Trial",
     "Unavailable",
     "UnknownTrial",
-    "Worst",
+    "WorstValue",
     "algorithms",
     "compare",
     "confidence",
     "delays",
     "kernels",
+    "measure_regret",
     "policies",
-    "regret",
     "silence",
     "simulate",
     "studies",
@@ -85,8 +85,8 @@ def __getattr__(name: str) -> Any:
         return import_module("belated.simulation.clock").SimulatedClock
     if name == "simulate":
         return import_module("belated.simulation.simulate").simulate
-    if name == "regret":
-        return import_module("belated.simulation.regret").regret
+    if name == "measure_regret":
+        return import_module("belated.simulation.regret").measure_regret
     if name == "compare":
         return import_module("belated.comparison.compare").compare
     if name == "delays":

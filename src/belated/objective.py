@@ -8,7 +8,7 @@ from typing import Literal
 
 from belated.errors import InvalidInput, Outside
 from belated.learner.gp.scale import Bounds
-from belated.validation import number, shown
+from belated.validation import format_value, require_number
 
 Goal = Literal["maximize", "minimize"]
 
@@ -26,9 +26,9 @@ class Objective:
     def of(cls, goal: object, floor: object, ceiling: object, limits: object) -> Objective:
         """The objective that a user declares."""
         if goal not in ("maximize", "minimize"):
-            raise InvalidInput(f'goal must be "maximize" or "minimize" (got {shown(goal)})')
-        worst = None if floor is None else number(floor, "floor")
-        best = None if ceiling is None else number(ceiling, "ceiling")
+            raise InvalidInput(f'goal must be "maximize" or "minimize" (got {format_value(goal)})')
+        worst = None if floor is None else require_number(floor, "floor")
+        best = None if ceiling is None else require_number(ceiling, "ceiling")
         if worst is not None and best is not None and not (worst < best if goal == "maximize" else worst > best):
             rule = (
                 "less than the ceiling" if goal == "maximize" else "more than the ceiling when the goal is to minimize"
@@ -37,8 +37,8 @@ class Objective:
         if limits is None:
             return cls(goal="maximize" if goal == "maximize" else "minimize", floor=worst, ceiling=best)
         if not isinstance(limits, Sequence) or isinstance(limits, str) or len(limits) != 2:
-            raise InvalidInput(f"limits must be a pair (lo, hi) (got {shown(limits)})")
-        lo, hi = number(limits[0], "limits"), number(limits[1], "limits")
+            raise InvalidInput(f"limits must be a pair (lo, hi) (got {format_value(limits)})")
+        lo, hi = require_number(limits[0], "limits"), require_number(limits[1], "limits")
         if not lo < hi:
             raise InvalidInput(f"limits must have lo less than hi (got {lo!r}, {hi!r})")
         return cls(goal="maximize" if goal == "maximize" else "minimize", floor=worst, ceiling=best, limits=(lo, hi))
@@ -63,7 +63,7 @@ class Objective:
 
     def accept(self, value: object) -> float:
         """The value as a float, if it is a finite number within the limits."""
-        y = number(value, "value")
+        y = require_number(value, "value")
         if self.limits is not None and not self.limits[0] <= y <= self.limits[1]:
             raise Outside(
                 f"value must lie within the limits {self.limits[0]!r} to {self.limits[1]!r} (got {y!r}); "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from belated.errors import InvalidInput
-from belated.validation import is_number, number, shown, unwrapped
+from belated.validation import format_value, is_number, require_number, unwrap
 
 SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "w": 604800.0}
 AUTO = {"auto": False, "auto-clock": True}  # -> by the clock
@@ -21,7 +21,7 @@ def duration(value: str | timedelta | int | float, what: str = "duration") -> fl
     """Seconds of "14d", "1.5h", "15m", "90s", "500ms", "2w", a timedelta, or a number of seconds; more than 0."""
     seconds = _seconds(value, what)
     if not 0 < seconds < math.inf:
-        raise InvalidInput(f"{what} must be more than 0 and finite (got {shown(value)})")
+        raise InvalidInput(f"{what} must be more than 0 and finite (got {format_value(value)})")
     return seconds
 
 
@@ -29,12 +29,16 @@ def _seconds(value: object, what: str) -> float:
     if isinstance(value, timedelta):
         return value.total_seconds()
     if not isinstance(value, str):
-        if not is_number(unwrapped(value)):
-            raise InvalidInput(f'{what} must be a timedelta, seconds, or a string such as "90s" (got {shown(value)})')
-        return number(value, what)
+        if not is_number(unwrap(value)):
+            raise InvalidInput(
+                f'{what} must be a timedelta, seconds, or a string such as "90s" (got {format_value(value)})'
+            )
+        return require_number(value, what)
     written = WRITTEN.fullmatch(value)
     if written is None:
-        raise InvalidInput(f'{what} must be a number and a unit such as "14d", "1h", "15m", "90s" (got {shown(value)})')
+        raise InvalidInput(
+            f'{what} must be a number and a unit such as "14d", "1h", "15m", "90s" (got {format_value(value)})'
+        )
     amount, unit = float(written[1]), written[2]
     return amount / 1000 if unit == "ms" else amount * SECONDS[unit]
 
@@ -66,12 +70,12 @@ class Patience:
         if isinstance(value, str) and value in AUTO:
             return cls(by_clock=AUTO[value], auto=True)
         if isinstance(value, str) and WRITTEN.fullmatch(value) is None:
-            raise InvalidInput(f"patience must be {ALLOWED} (got {shown(value)})")
+            raise InvalidInput(f"patience must be {ALLOWED} (got {format_value(value)})")
         if isinstance(value, str | timedelta):
             return cls(duration(value, "patience"), by_clock=True)
-        if not is_number(unwrapped(value)):
-            raise InvalidInput(f"patience must be {ALLOWED} (got {shown(value)})")
-        return cls(number(value, "patience"))
+        if not is_number(unwrap(value)):
+            raise InvalidInput(f"patience must be {ALLOWED} (got {format_value(value)})")
+        return cls(require_number(value, "patience"))
 
     def __str__(self) -> str:
         """ "20 rounds", "14d", "none", "auto" or "auto, now 20 rounds"; the text of a duration reads back as it."""

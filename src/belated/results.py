@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from belated.learner.arrays import Array
-from belated.learner.gp.scale import stands_in
+from belated.learner.gp.scale import describe_stand_in
 
 Failure = Literal["lost", "infeasible", "withdrawn"]
 FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
@@ -94,7 +94,7 @@ class Belief(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worst:
+class WorstValue:
     """The value that counts as the worst: the floor, or what stands in for one that nobody stated.
 
     >>> from belated import Real, Study
@@ -108,7 +108,7 @@ class Worst:
 
     def __str__(self) -> str:
         """In words, those of a trial's note where it is not stated."""
-        return f"floor {self.value:g}" if self.stated else stands_in(self.value)
+        return f"floor {self.value:g}" if self.stated else describe_stand_in(self.value)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,18 +10,18 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from belated.errors import AlreadyExists, BelatedError, Contradiction, InvalidInput
-from belated.learner.algorithms import Algorithm, algorithm_of, named
-from belated.learner.choice.decide import greedy_set
+from belated.learner.algorithms import Algorithm, find_algorithm, read_algorithm
+from belated.learner.choice.decide import require_finite_queries
 from belated.learner.choice.problem import Problem
 from belated.learner.confidence import Theory
 from belated.learner.gp.domain import Finite
-from belated.learner.silence import SILENCES, Silence, silence_of
+from belated.learner.silence import SILENCES, Silence, read_silence
 from belated.objective import Objective
 from belated.patience import Patience
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Real
 from belated.space.points import Points
-from belated.validation import listed, shown, whole
+from belated.validation import format_names, format_value, require_whole
 
 Declared = Mapping[str, Real | Integer | Choice] | Points | Space
 Late = Literal["use", "ignore"]
@@ -54,15 +54,17 @@ class Settings:
     def spec(self) -> dict[str, Any]:
         """The settings as plain values, for a ledger; only what has a name can be written down."""
         for what, value, again in (
-            ("algorithm", self.algorithm, lambda: algorithm_of(self.algorithm.spec())),
-            ("silence", self.silence, lambda: silence_of(self.silence.spec())),
+            ("algorithm", self.algorithm, lambda: read_algorithm(self.algorithm.spec())),
+            ("silence", self.silence, lambda: read_silence(self.silence.spec())),
         ):
             try:
                 same = again() == value
             except (KeyError, TypeError, AttributeError, BelatedError):
                 same = False
             if not same:
-                raise InvalidInput(f"{what} must be one that belated knows by name, to be kept (got {shown(value)})")
+                raise InvalidInput(
+                    f"{what} must be one that belated knows by name, to be kept (got {format_value(value)})"
+                )
         objective = self.objective
         return {
             "space": self.space.spec(),
@@ -91,8 +93,8 @@ class Settings:
             space=Space.from_spec(spec["space"]),
             context=None if spec["context"] is None else Space.from_spec(spec["context"], "context"),
             objective=Objective.of(spec["goal"], spec["floor"], spec["ceiling"], spec["limits"]),
-            algorithm=algorithm_of(spec["algorithm"]),
-            silence=silence_of(spec["silence"]),
+            algorithm=read_algorithm(spec["algorithm"]),
+            silence=read_silence(spec["silence"]),
             patience=Patience(math.inf if m is None or auto else float(m), spec["patience_by_clock"], auto),
             late=spec["late"],
             repeats=spec["repeats"],
@@ -125,7 +127,7 @@ def _translate(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     return {RENAMED.get(name, name): value for name, value in spec.items()}
 
 
-def settle(
+def settle_settings(
     *,
     space: Declared,
     context: Declared | None,
@@ -143,7 +145,7 @@ def settle(
     seed: int | None,
 ) -> Settings:
     """The settings of a study from what the user said, refusing what contradicts the algorithm."""
-    chosen = algorithm if isinstance(algorithm, Algorithm) else named(algorithm)
+    chosen = algorithm if isinstance(algorithm, Algorithm) else find_algorithm(algorithm)
     m = Patience.of(patience)
     if chosen.implied.patience == "needed" and math.isinf(m.m) and not m.auto:
         raise InvalidInput(f'{chosen.name} needs patience: a number of rounds, or a time such as "14d"')
@@ -152,10 +154,10 @@ def settle(
             f"{chosen.name} knows no patience, its pending stay pending until heard; leave it out (got {m})"
         )
     queries = Space.of(space)
-    first = chosen.opening.initial(len(queries.widths)) if initial is None else whole(initial, "initial")
+    first = chosen.opening.initial(len(queries.widths)) if initial is None else require_whole(initial, "initial")
     if first < 0:
         raise InvalidInput(f"initial must be at least 0 (got {first})")
-    drawn = secrets.randbits(63) if seed is None else whole(seed, "seed")
+    drawn = secrets.randbits(63) if seed is None else require_whole(seed, "seed")
     if drawn < 0:
         raise InvalidInput(f"seed must be at least 0 (got {drawn})")
     if isinstance(queries.domain, Finite) and initial is None:
@@ -165,11 +167,13 @@ def settle(
         context=None if context is None else Space.of(context, "context"),
         objective=Objective.of(goal, floor, ceiling, limits),
         algorithm=chosen,
-        silence=_silence(chosen, silence),
+        silence=_settle_silence(chosen, silence),
         patience=m,
-        late=_implied(chosen, "late", late, ("use", "ignore"), chosen.implied.late, "use"),
-        repeats=_implied(chosen, "repeats", repeats, ("always", "heard", "never"), chosen.implied.repeats, "heard"),
-        regret=_implied(
+        late=_settle_implied(chosen, "late", late, ("use", "ignore"), chosen.implied.late, "use"),
+        repeats=_settle_implied(
+            chosen, "repeats", repeats, ("always", "heard", "never"), chosen.implied.repeats, "heard"
+        ),
+        regret=_settle_implied(
             chosen,
             "regret",
             regret,
@@ -183,11 +187,11 @@ def settle(
     problem = settings.problem
     _ = problem.kernel  # refuses at once a kernel that does not fit the space
     if isinstance(chosen.width.beta, Theory) and chosen.width.beta.gain == "greedy":
-        greedy_set(problem)  # and a gain that is not defined on it
+        require_finite_queries(problem)  # and a gain that is not defined on it
     return settings
 
 
-def _silence(algorithm: Algorithm, said: str | Silence | None) -> Silence:
+def _settle_silence(algorithm: Algorithm, said: str | Silence | None) -> Silence:
     if isinstance(said, str):
         if said not in SILENCES:
             raise InvalidInput(
@@ -196,7 +200,7 @@ def _silence(algorithm: Algorithm, said: str | Silence | None) -> Silence:
         said = SILENCES[said]
     if said is not None and (isinstance(said, type) or not callable(getattr(said, "fill", None))):
         raise InvalidInput(
-            f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {shown(said)})"
+            f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {format_value(said)})"
         )
     if algorithm.implied.silence is None:
         if said is None:
@@ -208,34 +212,36 @@ def _silence(algorithm: Algorithm, said: str | Silence | None) -> Silence:
     return algorithm.implied.silence
 
 
-def _implied(algorithm: Algorithm, what: str, said: Any, options: tuple[str, ...], implied: Any, default: str) -> Any:
+def _settle_implied(
+    algorithm: Algorithm, what: str, said: Any, options: tuple[str, ...], implied: Any, default: str
+) -> Any:
     if said is not None and said not in options:
-        raise InvalidInput(f"{what} must be one of {', '.join(options)} (got {shown(said)})")
+        raise InvalidInput(f"{what} must be one of {', '.join(options)} (got {format_value(said)})")
     if implied is not None and said not in (None, implied):
         raise Contradiction(f'{algorithm.name} implies {what}="{implied}"; leave {what} out (got {said!r})')
     return implied or said or default
 
 
-def agreed(name: str, kept: Settings, said: Settings) -> Settings:
+def check_agreement(name: str, kept: Settings, said: Settings) -> Settings:
     """The settings of a study that exists, if the user says the same again; parameters may come in another order."""
     before, now = kept.spec(), said.spec()
     for field in before:
         if before[field] == now[field]:
             continue
         if field in ("space", "context"):
-            there, here = _apart(field, _parts(getattr(kept, field)), _parts(getattr(said, field)))
+            there, here = _find_difference(field, _list_parts(getattr(kept, field)), _list_parts(getattr(said, field)))
         elif field.startswith("patience"):
             field, there, here = "patience", str(kept.patience), str(said.patience)
         elif isinstance(before[field], dict):
-            there, here = _apart(field, before[field], now[field])
+            there, here = _find_difference(field, before[field], now[field])
         else:
-            there, here = _in_words(before[field]), _in_words(now[field])
+            there, here = _describe_setting(before[field]), _describe_setting(now[field])
         if there != here:
-            raise AlreadyExists(f"study {shown(name)} exists with another {field}: {there} (got {here})")
+            raise AlreadyExists(f"study {format_value(name)} exists with another {field}: {there} (got {here})")
     return kept
 
 
-def _parts(space: Space | None) -> dict[str, object]:
+def _list_parts(space: Space | None) -> dict[str, object]:
     """A space part by part: every parameter by its name, or every point by its number."""
     if space is None:
         return {}
@@ -245,19 +251,19 @@ def _parts(space: Space | None) -> dict[str, object]:
     return {space.what: "named parameters"} | dict(zip(space.names, space.parameters, strict=True))
 
 
-def _apart(field: str, before: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, str]:
+def _find_difference(field: str, before: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, str]:
     """The first part in which two things differ, as the one and as the other has it; empty if there is none."""
     for part in (*before, *now):
         if before.get(part) == now.get(part) or (part == field and not (before and now)):
             continue
-        there, here = (_in_words(one.get(part)) for one in (before, now))
+        there, here = (_describe_setting(one.get(part)) for one in (before, now))
         if part != field:
             there, here = (f"no {part}" if words == "none" else f"{part} is {words}" for words in (there, here))
         return there, here
     return "", ""
 
 
-def _in_words(value: object) -> str:
+def _describe_setting(value: object) -> str:
     """A setting or a parameter as a person would say it."""
     match value:
         case None:
@@ -266,9 +272,9 @@ def _in_words(value: object) -> str:
             kind = "a number" if isinstance(value, Real) else "a whole number"
             return f"{kind} from {value.low!r} to {value.high!r}{', log' if value.log else ''}"
         case Choice():
-            return f"one of {listed(map(shown, value.options))}"
+            return f"one of {format_names(map(format_value, value.options))}"
         case [low, high]:
             return f"{low!r} to {high!r}"
         case str() if " " in value:
             return value  # words already
-    return shown(value)
+    return format_value(value)

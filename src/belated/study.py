@@ -34,11 +34,11 @@ from belated.errors import (
 )
 from belated.learner.algorithms import Algorithm
 from belated.learner.arrays import Array
-from belated.learner.belief import Belief as ModelBelief
-from belated.learner.blas import one_thread, versions
-from belated.learner.choice.candidates import best_of, with_context
-from belated.learner.choice.decide import belief_at, try_hyperparameters
-from belated.learner.choice.problem import Cache, Fitted
+from belated.learner.belief import ModelBelief as ModelBelief
+from belated.learner.blas import describe_versions, use_one_thread
+from belated.learner.choice.candidates import find_best, join_context
+from belated.learner.choice.decide import compute_belief, try_hyperparameters
+from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.gp.scale import Scale
 from belated.learner.policies import Greedy
 from belated.learner.silence import Silence
@@ -52,15 +52,15 @@ from belated.record.choices import (
     replay_choice,
 )
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Told
-from belated.record.ledger import Ledger, store
+from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.state import State
 from belated.record.trials import TrialRecord
-from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, Worst
-from belated.settings import Declared, Late, RegretKind, Repeats, Settings, agreed, settle
+from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, WorstValue
+from belated.settings import Declared, Late, RegretKind, Repeats, Settings, check_agreement, settle_settings
 from belated.space.encoding import Space
 from belated.space.points import Points
-from belated.validation import Params, frozen, listed, number, shown, whole
+from belated.validation import Params, format_names, format_value, freeze, require_number, require_whole
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -151,8 +151,8 @@ class Study:
         if url is not None and name is None:
             raise InvalidInput("name must be given: it is how a study in a store is found again")
         if clock is not None and not callable(clock):
-            raise InvalidInput(f"clock must be a function returning seconds (got {shown(clock)})")
-        settings = settle(
+            raise InvalidInput(f"clock must be a function returning seconds (got {format_value(clock)})")
+        settings = settle_settings(
             space=space,
             context=context,
             goal=goal,
@@ -170,10 +170,10 @@ class Study:
         )
         if url is None or name is None:
             return cls(settings, MemoryLedger(), name, clock or time.time)
-        place = store(url, create=True)
+        place = open_store(url, create=True)
         if not place.create(name, settings.spec()):
             kept = Settings.of(place.spec(name) or {})
-            settings = agreed(name, kept, settings if seed is not None else replace(settings, seed=kept.seed))
+            settings = check_agreement(name, kept, settings if seed is not None else replace(settings, seed=kept.seed))
         return cls(settings, place.ledger(name), name, clock or time.time)
 
     @classmethod
@@ -186,10 +186,12 @@ class Study:
         True
         """
         _check_name(name)
-        place = store(url)
+        place = open_store(url)
         spec = place.spec(name)
         if spec is None:
-            raise UnknownStudy(f"there is no study {shown(name)}; there are {listed(place.names()) or 'none'}")
+            raise UnknownStudy(
+                f"there is no study {format_value(name)}; there are {format_names(place.names()) or 'none'}"
+            )
         return cls(Settings.of(spec), place.ledger(name), name, clock or time.time)
 
     @property
@@ -269,13 +271,13 @@ class Study:
         >>> study.ask(params={"x": 0.5}, key="flask 7").number, study.ask(params={"x": 0.5}, key="flask 7").number
         (4, 4)
         """
-        count = 1 if n is None else whole(n, "n")
+        count = 1 if n is None else require_whole(n, "n")
         if count < 1:
             raise InvalidInput(f"n must be at least 1 (got {count})")
         words, _ = self._state.encode_context(context)
         fixed = None if params is None else self._state.check_fixed(params)
-        call = ("ask", count, frozen(words), frozen(fixed))
-        with self._ledger.asking(self._sync) as turn:
+        call = ("ask", count, freeze(words), freeze(fixed))
+        with self._ledger.lock_asks(self._sync) as turn:
             self._sync(turn)
 
             def events() -> list[Asked | Adjusted]:
@@ -307,7 +309,7 @@ class Study:
                     change = self._consider_patience(considered_at)
                 number, before = state.next_number, state.versions
                 compute = prepare_choice(state, considered_at, context, fixed)
-            with self._thinking, one_thread():
+            with self._thinking, use_one_thread():
                 choice = compute(self._cache)
             event = Asked(
                 number=number,
@@ -318,12 +320,12 @@ class Study:
                 asked_at=self._now(),
                 fixed=fixed,
                 note=choice.note,
-                fitted=None if choice.fitted is None else choice.fitted.plain(),
+                fitted=None if choice.fitted is None else choice.fitted.to_dict(),
                 key=key,
                 part=part,
                 parts=count,
                 knew_trials=number - 1,
-                versions=None if before == versions() else versions(),
+                versions=None if before == describe_versions() else describe_versions(),
             )
             events.append(event)
             if part < count - 1:
@@ -424,12 +426,12 @@ class Study:
         words, _ = self._state.encode_context(context)
         self.settings.space.encode(params)  # refuses what does not lie in the space
         given = self.settings.space.as_given(params)
-        with self._ledger.asking(self._sync) as turn, self._lock:
+        with self._ledger.lock_asks(self._sync) as turn, self._lock:
             self._sync(turn)
             y, sigma = None if value is None else self.settings.objective.accept(value), self._noise(noise)
             if sigma is not None and y is None:
                 raise InvalidInput("noise belongs to an outcome; give a value with it")
-            call, when = ("add", frozen(given), frozen(words), y, sigma), self._at(at)
+            call, when = ("add", freeze(given), freeze(words), y, sigma), self._at(at)
 
             def events() -> list[Asked | Told]:
                 if self._keyed(key, call) is not None:
@@ -468,7 +470,7 @@ class Study:
             self._sync()
             number = self._number(trial)
             if kind not in FAILURES:
-                raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {shown(kind)})")
+                raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {format_value(kind)})")
 
             def events() -> list[Failed]:
                 row = self._state.rows[number - 1]
@@ -507,7 +509,7 @@ class Study:
         0.71
         """
         if not isinstance(reason, str) or not reason.strip():
-            raise InvalidInput(f"reason must say why (got {shown(reason)})")
+            raise InvalidInput(f"reason must say why (got {format_value(reason)})")
         with self._lock:
             self._sync()
             if trial is None:
@@ -648,7 +650,7 @@ class Study:
         """
         return list(self._ledger.read())
 
-    def hyperparameters(self) -> list[Fitted]:
+    def hyperparameters(self) -> list[Hyperparameters]:
         """Every set of hyperparameters found so far, the newest last.
 
         >>> from belated import Real, Study
@@ -689,7 +691,7 @@ class Study:
             return self._state.closed
 
     @property
-    def floor(self) -> Worst:
+    def floor(self) -> WorstValue:
         """The worst value to reckon with, in the user's units: the floor as it was stated or amended, or else the worst
         outcome in use (the largest when minimizing), which stands in for it; print it.
 
@@ -697,7 +699,7 @@ class Study:
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="floor", seed=0)
         >>> _ = study.tell(study.ask(), 0.5), study.tell(study.ask(), 0.25)
         >>> study.floor
-        Worst(value=0.25, stated=False, used=True)
+        WorstValue(value=0.25, stated=False, used=True)
         >>> print(study.floor)
         no floor stated: the worst outcome heard, 0.25, stands in
         """
@@ -757,7 +759,7 @@ class Study:
 
         def best(belief: ModelBelief, scale: Scale) -> Array:
             rng = np.random.default_rng([self.seed, known.t])
-            return best_of(known.problem, anywhere, belief, Greedy(), 0.0, rng)
+            return find_best(known.problem, anywhere, belief, Greedy(), 0.0, rng)
 
         return self.settings.space.decode(self._use_belief(known, z, best))
 
@@ -772,9 +774,9 @@ class Study:
         True
         """
         if isinstance(points, Mapping):
-            raise InvalidInput(f"points must be a list of dictionaries (got {shown(points)})")
+            raise InvalidInput(f"points must be a list of dictionaries (got {format_value(points)})")
         _, z = self._state.encode_context(context)
-        rows = with_context(z, self.settings.space.encode_all(points))
+        rows = join_context(z, self.settings.space.encode_all(points))
 
         def both(belief: ModelBelief, scale: Scale) -> Belief:
             mean, std = belief.posterior.mean_and_std(rows)
@@ -791,10 +793,10 @@ class Study:
         """What a use of the belief gives; older hyperparameters serve where the newest fail."""
         problem, h, t = known.problem, known.history, known.t
 
-        def attempt(fitted: Fitted | None) -> Result:
-            return use(*belief_at(problem, h, t, fitted, problem.silence, self._cache, z, exact=True))
+        def attempt(fitted: Hyperparameters | None) -> Result:
+            return use(*compute_belief(problem, h, t, fitted, problem.silence, self._cache, z, exact=True))
 
-        with self._thinking, one_thread():
+        with self._thinking, use_one_thread():
             return try_hyperparameters(known.fits, attempt)
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
@@ -860,17 +862,17 @@ class Study:
     # Inside -----------------------------------------------------------------------------------------------------------
 
     def _now(self) -> float:
-        return number(self.clock(), "the clock's reading")
+        return require_number(self.clock(), "the clock's reading")
 
     def _at(self, at: float | datetime | None) -> float:
         if at is None:
             return self._now()
         if not isinstance(at, datetime):
-            return number(at, "at")
+            return require_number(at, "at")
         try:
             return at.timestamp()
         except (ValueError, OverflowError):
-            raise InvalidInput(f"at must be a time that the clock can show (got {shown(at)})") from None
+            raise InvalidInput(f"at must be a time that the clock can show (got {format_value(at)})") from None
 
     def _trial(self, s: int) -> Trial:
         return self._state.trial(s, self._now())
@@ -882,10 +884,11 @@ class Study:
             s = int(s)
         if isinstance(s, bool) or not isinstance(s, int) or not 1 <= s <= last:
             exist = {0: "none has been asked yet", 1: "only trial 1 exists"}.get(last, f"trials 1 to {last} exist")
-            raise UnknownTrial(f"there is no trial {shown(s)}; {exist}")
+            raise UnknownTrial(f"there is no trial {format_value(s)}; {exist}")
         if isinstance(trial, Trial) and dict(trial.params) != dict(self._state.rows[s - 1].asked.params):
             raise UnknownTrial(
-                f"trial {s} of this study has other params; this one is another study's (got {shown(trial.params)})"
+                f"trial {s} of this study has other params; this is a trial of another one "
+                f"(got {format_value(trial.params)})"
             )
         return s
 
@@ -896,7 +899,7 @@ class Study:
             raise Contradiction(
                 f"{self.settings.algorithm.name} has one lambda for all outcomes; leave noise out (got {noise!r})"
             )
-        sigma = number(noise, "noise")
+        sigma = require_number(noise, "noise")
         if sigma <= 0:
             raise InvalidInput(f"noise must be more than 0 (got {sigma!r})")
         return sigma
@@ -931,16 +934,19 @@ class Study:
         if key is None:
             return None
         if not isinstance(key, str) or not key:
-            raise InvalidInput(f"key must be a non-empty string (got {shown(key)})")
+            raise InvalidInput(f"key must be a non-empty string (got {format_value(key)})")
         if len(key) > LONGEST_KEY or not key.isprintable():
-            raise InvalidInput(f"key must have at most {LONGEST_KEY} characters, all printable (got {shown(key)})")
+            raise InvalidInput(
+                f"key must have at most {LONGEST_KEY} characters, all printable (got {format_value(key)})"
+            )
         event = self._state.table.keys.get(key)
         if event is None:
             return None
         before = self._call_of(event)
         if before != call:
             raise KeyTaken(
-                f"key {shown(key)} was used before, for another {before[0]}; a key is for one call and its retries"
+                f"key {format_value(key)} was used before, for another {before[0]}; "
+                "a key is for one call and its retries"
             )
         return event.number
 
@@ -949,10 +955,10 @@ class Study:
         if isinstance(event, Told):
             return ("tell", event.number, event.value, event.noise)
         if not event.by_hand:
-            return ("ask", event.parts, frozen(event.context), frozen(event.fixed))
+            return ("ask", event.parts, freeze(event.context), freeze(event.fixed))
         told = self._state.rows[event.number - 1].first_told if event.told_at_once else None
         value, noise = (None, None) if told is None else (told.value, told.noise)
-        return ("add", frozen(event.params), frozen(event.context), value, noise)
+        return ("add", freeze(event.params), freeze(event.context), value, noise)
 
 
 def _contradicted(row: TrialRecord, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:
@@ -969,7 +975,7 @@ def _contradicted(row: TrialRecord, y: float, noise: float | None) -> AlreadyTol
 
 def _check_name(name: object) -> None:
     if not (isinstance(name, str) and NAME.fullmatch(name) and name.strip(".")):
-        raise InvalidInput(f"name must match [A-Za-z0-9._-]{{1,128}} and not be all dots (got {shown(name)})")
+        raise InvalidInput(f"name must match [A-Za-z0-9._-]{{1,128}} and not be all dots (got {format_value(name)})")
 
 
 def studies(url: str) -> list[str]:
@@ -980,7 +986,7 @@ def studies(url: str) -> list[str]:
     >>> studies("sqlite:///shelf.db")
     ['catalyst']
     """
-    return store(url).names()
+    return open_store(url).names()
 
 
 def _outcome(value: float, noise: float | None) -> str:

@@ -20,26 +20,26 @@ Key: TypeAlias = tuple[bool, Scalar]
 UNWRAP: dict[str, Callable[[Any], object]] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
 
 
-def unwrapped(value: object) -> object:
+def unwrap(value: object) -> object:
     """A numpy scalar as the Python one; anything else as it is."""
     kind = UNWRAP.get(value.dtype.kind) if isinstance(value, np.generic) else None
     return value if kind is None else kind(value)
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value as an error shows it: never long, and never an error of its own (repr of 5000 digits raises)."""
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an integer of about {int(value.bit_length() * math.log10(2)) + 1} digits"
     try:
-        text = " ".join(repr(unwrapped(value)).split())
+        text = " ".join(repr(unwrap(value)).split())
     except Exception:
         text = f"a {type(value).__name__}"
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 
-def listed(names: Iterable[object]) -> str:
+def format_names(names: Iterable[object]) -> str:
     """Names as an error lists them: a dozen at most."""
-    words = [name if isinstance(name, str) and len(name) <= 80 else shown(name) for name in names]
+    words = [name if isinstance(name, str) and len(name) <= 80 else format_value(name) for name in names]
     return ", ".join(words if len(words) <= 12 else [*words[:10], f"... ({len(words)} in all)"])
 
 
@@ -49,73 +49,73 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 def is_positive(value: object) -> TypeGuard[int | float]:
     """Whether it is a finite number more than 0."""
-    given = unwrapped(value)
+    given = unwrap(value)
     return is_number(given) and 0 < given < 1e308
 
 
-def number(value: object, what: str = "value") -> float:
+def require_number(value: object, what: str = "value") -> float:
     """The value as a finite float; True, "0.5", NaN, inf and 10**400 are none."""
-    given = unwrapped(value)
+    given = unwrap(value)
     if not is_number(given):
-        raise InvalidInput(f"{what} must be a number (got {shown(value)})")
+        raise InvalidInput(f"{what} must be a number (got {format_value(value)})")
     try:
         x = float(given)
     except OverflowError:
         x = math.inf
     if not math.isfinite(x):
-        raise InvalidInput(f"{what} must be a finite number (got {shown(value)})")
+        raise InvalidInput(f"{what} must be a finite number (got {format_value(value)})")
     return x
 
 
-def checked(what: str, value: object, rule: str, holds: Callable[[float], bool]) -> float:
+def require_rule(what: str, value: object, rule: str, holds: Callable[[float], bool]) -> float:
     """The value as a float, inf included, if the rule holds."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InvalidInput(f"{what} must be a number (got {shown(value)})")
+        raise InvalidInput(f"{what} must be a number (got {format_value(value)})")
     try:
         x = float(value)
     except OverflowError:  # 10**400
         x = -math.inf if value < 0 else math.inf
     if not holds(x):
         raise InvalidInput(
-            f"{what} must {rule} (got {shown(value if isinstance(value, int) and math.isfinite(x) else x)})"
+            f"{what} must {rule} (got {format_value(value if isinstance(value, int) and math.isfinite(x) else x)})"
         )
     return x
 
 
-def whole(value: object, what: str = "value") -> int:
+def require_whole(value: object, what: str = "value") -> int:
     """The value as an int; True and 2.0 are none."""
-    given = unwrapped(value)
+    given = unwrap(value)
     if not isinstance(given, int) or isinstance(given, bool):
-        raise InvalidInput(f"{what} must be an integer (got {shown(value)})")
+        raise InvalidInput(f"{what} must be an integer (got {format_value(value)})")
     return int(given)
 
 
-def plain(value: object) -> Scalar:
+def require_plain(value: object) -> Scalar:
     """The value as a plain str, int, float, bool or None: what JSON keeps exactly."""
-    given = unwrapped(value)
+    given = unwrap(value)
     if given is None or isinstance(given, bool):
         return given
     if isinstance(given, str):
         return str.__str__(given)
     if isinstance(given, int | float):
-        x = number(given)
+        x = require_number(given)
         return int(given) if isinstance(given, int) else x
-    raise InvalidInput(f"value must be a string, a number, a boolean or None (got {shown(value)})")
+    raise InvalidInput(f"value must be a string, a number, a boolean or None (got {format_value(value)})")
 
 
-def switch(value: object, what: str) -> bool:
-    given = unwrapped(value)
+def require_bool(value: object, what: str) -> bool:
+    given = unwrap(value)
     if not isinstance(given, bool):
-        raise InvalidInput(f"{what} must be True or False (got {shown(value)})")
+        raise InvalidInput(f"{what} must be True or False (got {format_value(value)})")
     return given
 
 
-def key_of(value: Scalar) -> Key:
+def make_key(value: Scalar) -> Key:
     """1 and 1.0 are the same, 1 and True are not."""
     return isinstance(value, bool), value
 
 
-def share(x: float, low: float, high: float) -> float:
+def scale_to_unit(x: float, low: float, high: float) -> float:
     """(x - low) / (high - low), also where the difference overflows; never -0.0."""
     if math.isinf(high - low):
         x, low, high = x / 2, low / 2, high / 2
@@ -123,7 +123,7 @@ def share(x: float, low: float, high: float) -> float:
 
 
 @contextmanager
-def about(prefix: str) -> Iterator[None]:
+def prefix_errors(prefix: str) -> Iterator[None]:
     """Puts the prefix in front of what an error inside says."""
     try:
         yield
@@ -131,16 +131,16 @@ def about(prefix: str) -> Iterator[None]:
         raise type(error)(f"{prefix}{error}") from None
 
 
-def titles_of(names: Iterable[object]) -> tuple[str, ...]:
+def require_titles(names: Iterable[object]) -> tuple[str, ...]:
     """The names, checked: strings, not empty, no two the same."""
     if isinstance(names, str):
-        raise InvalidInput(f"names must be a list of strings (got {shown(names)})")
+        raise InvalidInput(f"names must be a list of strings (got {format_value(names)})")
     titles: list[str] = []
     for name in names:
         if not isinstance(name, str) or not name.strip():
-            raise InvalidInput(f"names must be strings and not empty (got {shown(name)})")
+            raise InvalidInput(f"names must be strings and not empty (got {format_value(name)})")
         if name in titles:
-            raise InvalidInput(f"names must differ (got {shown(name)} twice)")
+            raise InvalidInput(f"names must differ (got {format_value(name)} twice)")
         titles.append(str.__str__(name))
     if not titles:
         raise InvalidInput("there must be at least one parameter (got none)")
@@ -150,13 +150,15 @@ def titles_of(names: Iterable[object]) -> tuple[str, ...]:
 def check_names(params: object, names: tuple[str, ...], all_of_them: bool = False) -> None:
     """params must be a dictionary whose keys are among the names, or all of them."""
     if not isinstance(params, Mapping):
-        raise InvalidInput(f"params must be a dictionary of {listed(names)} (got {shown(params)})")
+        raise InvalidInput(f"params must be a dictionary of {format_names(names)} (got {format_value(params)})")
     for name in params:
         if name not in names:
-            raise InvalidInput(f"{listed([name])}: there is no such parameter (the names are {listed(names)})")
+            raise InvalidInput(
+                f"{format_names([name])}: there is no such parameter (the names are {format_names(names)})"
+            )
     for name in names:
         if all_of_them and name not in params:
-            raise InvalidInput(f"{name}: value is missing (got {listed(params) or 'none'})")
+            raise InvalidInput(f"{name}: value is missing (got {format_names(params) or 'none'})")
 
 
 class Fieldless:
@@ -172,6 +174,6 @@ class Fieldless:
         return f"{type(self).__name__}()"
 
 
-def frozen(params: Mapping[str, Any] | None) -> object:
+def freeze(params: Mapping[str, Any] | None) -> object:
     """Params as something that can be compared and hashed."""
     return None if params is None else tuple(sorted(params.items()))

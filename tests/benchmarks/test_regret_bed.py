@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import belated
-from belated.simulation.simulate import value_of
+from belated.simulation.simulate import evaluate_exactly
 from belated.space.encoding import Space
 from benchmarks.regret import functions
 from benchmarks.regret.columns import Columns, parameters
@@ -30,7 +30,7 @@ def test_everyone_meets_the_same_world(task):
     runs = [trials(task, name) for name in ("random", "default", "GP-BTS")]
     for s, together in enumerate(zip(*runs, strict=True), start=1):
         told = [t for t in together if t.outcome is not None]
-        noises = {round(t.outcome - value_of(drawn.f, t.params, t.context), 9) for t in told}
+        noises = {round(t.outcome - evaluate_exactly(drawn.f, t.params, t.context), 9) for t in told}
         assert len(noises) <= 1  # the same noise, whatever was asked
         assert len({t.delay for t in together}) == 1
         assert len({str(t.context) for t in together}) == 1
@@ -57,7 +57,7 @@ def test_delays_by_input_are_drawn_at_the_input():
 def test_regret_is_what_belated_measures():
     run, study = played(Job("branin", "random", 3, ROUNDS), entrants()["random"])
     task = drawn_task("branin", 3)
-    measured = belated.regret(study, task.f, task.best)
+    measured = belated.measure_regret(study, task.f, task.best)
     assert run.simple == pytest.approx(measured.late[-1])
     assert run.simple_half == pytest.approx(measured.late[ROUNDS // 2 - 1])
     assert run.cumulative == pytest.approx(measured.cumulative[-1])
@@ -97,7 +97,7 @@ def test_nothing_beats_the_best_and_nothing_is_below_the_floor(name):
     task = drawn_task(name, 1)
     for i in range(256):
         context = None if task.context_of is None else task.context_of(i + 1)
-        value = value_of(task.f, space_filling(task, 1, i), context)
+        value = evaluate_exactly(task.f, space_filling(task, 1, i), context)
         best = task.best(context) if callable(task.best) else task.best
         assert task.floor - 1e-9 <= value <= best + 1e-9 <= task.ceiling + 2e-9
 
@@ -119,7 +119,7 @@ BEST = {
 @pytest.mark.parametrize("name", BEST)
 def test_the_best_is_reached_where_it_is_said_to_lie(name):
     task = drawn_task(name, 0)
-    assert value_of(task.f, BEST[name], None) == pytest.approx(task.best, abs=1e-6)
+    assert evaluate_exactly(task.f, BEST[name], None) == pytest.approx(task.best, abs=1e-6)
 
 
 def test_the_best_of_a_context_is_the_best_in_that_context():

@@ -42,7 +42,7 @@ def test_the_table_and_its_json_are_what_python_says() -> None:
     assert lines[0].split() == ["m", "arrive", "by", "then", "kept", "open", "interval", "cost"]
     assert lines[1].endswith("advised")
     assert lines[2].endswith("now")
-    assert run_json("advise", "lab") == advice.plain()
+    assert run_json("advise", "lab") == advice.to_dict()
     assert run_json("advise", "lab", "--by", "clock")["scale"] == "clock"
 
 

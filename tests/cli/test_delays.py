@@ -82,7 +82,7 @@ def test_the_layout_has_every_sentence_once() -> None:
     assert lines[10].startswith("Within patience (20 rounds) 100 % arrive (95 % confidence: between ")
     assert lines[-2].startswith("No sign that delays depend on the query (p = ")
     assert "!" not in printed
-    assert run_json("delays", "lab") == report.plain()
+    assert run_json("delays", "lab") == report.to_dict()
     assert run_json("delays", "lab")["warning"] == ""
     assert "!" not in invoke("advise").stdout
     assert run_json("advise")["warning"] == ""

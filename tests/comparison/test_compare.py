@@ -11,12 +11,12 @@ import pytest
 
 import belated
 from belated import Choice, Integer, InvalidInput, NothingHeard, Points, Real, SimulatedClock, Study, simulate
-from belated.comparison.candidates import candidates, scale_of, wait_of
-from belated.comparison.compare import Course, measure_regrets, measured
-from belated.comparison.compared import LEVEL, Compared, compared
-from belated.comparison.world import ByDifferences, source
+from belated.comparison.candidates import choose_time_scale, list_candidates, round_patience
+from belated.comparison.compare import CandidateRun, measure_regrets, measure_run
+from belated.comparison.compared import LEVEL, ComparisonResult, build_result
+from belated.comparison.world import ByDifferences, read_source
 from belated.learner.delays.distributions import ByInput, Exponential, Fixed, Poisson, Sometimes
-from belated.simulation.regret import regret
+from belated.simulation.regret import measure_regret
 
 PEAK = 0.7
 
@@ -53,7 +53,7 @@ GRID = [{"x": x} for x in np.linspace(0, 1, 41).tolist()]
 
 
 def test_the_world_has_the_study_s_scale_noise_and_optimum() -> None:
-    made_of = source(played(Poisson(5)), "rounds")
+    made_of = read_source(played(Poisson(5)), "rounds")
     assert made_of.noise == pytest.approx(0.2, rel=0.35)
     worlds = [made_of.world(k, 30) for k in range(8)]
     tops = [world.best[0] for world in worlds]
@@ -68,7 +68,7 @@ def test_the_world_has_the_study_s_scale_noise_and_optimum() -> None:
 
 def test_the_spread_of_the_draws_is_the_belief_s() -> None:
     study = played(Poisson(5), rounds=14)
-    made_of = source(study, "rounds")
+    made_of = read_source(study, "rounds")
     rows = study.settings.space.encode_all(GRID[::8])
     draws = np.array([made_of.g.draw(made_of.problem, np.random.default_rng(k))(rows) for k in range(200)])
     mean, std = made_of.g.posterior.mean_and_std(rows)
@@ -79,7 +79,7 @@ def test_the_spread_of_the_draws_is_the_belief_s() -> None:
 def test_delays_are_those_seen_and_some_never_come() -> None:
     study = played(Sometimes(Poisson(6), 0.75), rounds=150)
     report = study.delays()
-    waits = drawn(source(study, "rounds").world(0, 1).nature, {"x": 0.3})
+    waits = drawn(read_source(study, "rounds").world(0, 1).nature, {"x": 0.3})
     for m in (3, 6, 10, 40):
         share = float(np.mean(waits <= m))
         assert share == pytest.approx(report.rho(m).estimate, abs=0.03)
@@ -90,7 +90,7 @@ def test_delays_are_those_seen_and_some_never_come() -> None:
 
 def test_where_a_region_is_slow_so_is_the_world() -> None:
     slow = ByInput(lambda params: Fixed(12) if params["x"] > 0.6 else Fixed(2))
-    made_of = source(played(slow, rounds=120), "rounds")
+    made_of = read_source(played(slow, rounds=120), "rounds")
     nature = made_of.world(0, 1).nature
     assert made_of.seen.by_input
     assert np.median(drawn(nature, {"x": 0.1}, 300)) == 2
@@ -99,7 +99,7 @@ def test_where_a_region_is_slow_so_is_the_world() -> None:
 
 def test_a_region_that_never_answers_does_not_answer_there_either() -> None:
     dead = ByInput(lambda params: Fixed(math.inf) if params["x"] > 0.6 else Fixed(2))
-    nature = source(played(dead, rounds=120), "rounds").world(0, 1).nature
+    nature = read_source(played(dead, rounds=120), "rounds").world(0, 1).nature
     assert np.mean(np.isinf(drawn(nature, {"x": 0.95}, 300))) > 0.8
     assert np.mean(np.isinf(drawn(nature, {"x": 0.2}, 300))) < 0.1
 
@@ -117,7 +117,7 @@ class Conversions:
 
 def test_where_only_conversions_are_told_silence_is_worth_the_floor() -> None:
     study = played(Conversions(), 250, lambda params: 1.0, 0.0, silence="floor", floor=0.0, ceiling=1.0, patience=8)
-    made_of = source(study, "rounds")
+    made_of = read_source(study, "rounds")
     natures = [made_of.world(k, 30).nature for k in range(4)]
     worth = np.mean([[nature.value(params) for params in GRID] for nature in natures], axis=0)
     assert np.sqrt(np.mean((worth - [Conversions.share(params) for params in GRID]) ** 2)) < 0.12
@@ -134,12 +134,12 @@ def test_where_only_conversions_are_told_silence_is_worth_the_floor() -> None:
     missing = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
     for trial in told:
         missing.tell(missing.ask(params=trial.params), 1.0)
-    assert source(missing, "rounds").v is None
+    assert read_source(missing, "rounds").v is None
 
 
 def test_what_was_stated_is_kept() -> None:
     study = played(Poisson(3), rounds=25, f=lambda params: params["x"], goal="minimize", floor=1.0, ceiling=0.0)
-    made_of = source(study, "rounds")
+    made_of = read_source(study, "rounds")
     for k in range(5):
         world = made_of.world(k, 5)
         values = np.array([world.nature.outcome(params) for params in GRID])
@@ -151,14 +151,14 @@ def test_what_was_stated_is_kept() -> None:
 
 def test_a_finite_set_is_drawn_exactly_and_its_best_is_one_of_it() -> None:
     study = played(Poisson(3), space=Points([q["x"] for q in GRID]))
-    made_of = source(study, "rounds")
+    made_of = read_source(study, "rounds")
     world = made_of.world(3, 10)
     assert world.best[0] == max(world.nature.value(params) for params in GRID)
     assert made_of.world(3, 10).nature.value(GRID[7]) == world.nature.value(GRID[7])
     steps = Study.create(space={"n": Integer(0, 9), "kind": Choice("a", "b")}, silence="unknown", seed=0)
     for _ in simulate(steps, lambda p: p["n"] + (p["kind"] == "b"), delay=Fixed(2), rounds=25, seed=0):
         pass
-    assert source(steps, "rounds").world(0, 3).best[0] == pytest.approx(10, abs=1.0)
+    assert read_source(steps, "rounds").world(0, 3).best[0] == pytest.approx(10, abs=1.0)
 
 
 def test_contexts_are_those_of_the_log_each_with_a_best_of_its_own() -> None:
@@ -167,7 +167,7 @@ def test_contexts_are_those_of_the_log_each_with_a_best_of_its_own() -> None:
         Poisson(3), 60, lambda p, c: 2 * c["z"] - (p["x"] - c["z"]) ** 2, 0.05,
         context={"z": Real(0, 1)}, contexts=lambda s: contexts[s % 3],
     )  # fmt: skip
-    world = source(study, "rounds").world(0, 40)
+    world = read_source(study, "rounds").world(0, 40)
     assert world.contexts is not None
     assert {context["z"] for context in world.contexts} == {0.1, 0.5, 0.9}
     for context, best in zip(world.contexts, world.best, strict=True):
@@ -179,7 +179,7 @@ def test_contexts_are_those_of_the_log_each_with_a_best_of_its_own() -> None:
 
 def test_by_the_clock_it_asks_as_often_as_the_study_did() -> None:
     study = played(Exponential(3600.0), 40, patience="2h", every="15m")
-    made_of = source(study, "clock")
+    made_of = read_source(study, "clock")
     assert made_of.every == pytest.approx(900)
     assert np.median(drawn(made_of.world(0, 1).nature, {"x": 0.2})) == study.delays().quantile(0.5)
     found = belated.compare(study, algorithms=["default"], silences=["unknown"], seeds=2, rounds=6)
@@ -188,7 +188,7 @@ def test_by_the_clock_it_asks_as_often_as_the_study_did() -> None:
     at_once = Study.create(space={"x": Real(0, 1)}, silence="unknown", patience="1h", seed=0, clock=lambda: 50.0)
     for trial in at_once.ask(n=4):
         at_once.tell(trial, trial.params["x"], at=150.0)
-    assert source(at_once, "clock").every == 10.0
+    assert read_source(at_once, "clock").every == 10.0
 
 
 def test_the_theory_s_lambda_is_not_taken_for_noise() -> None:
@@ -196,7 +196,7 @@ def test_the_theory_s_lambda_is_not_taken_for_noise() -> None:
         "GP-BUCB", kernel=belated.kernels.SE(0.2), beta=belated.confidence.Theory(2, 0.1, 0.1)
     )
     study = played(Poisson(3), 30, silence=None, algorithm=theory)
-    assert source(study, "rounds").noise < 1.0
+    assert read_source(study, "rounds").noise < 1.0
 
 
 def test_a_gradient_by_differences() -> None:
@@ -215,22 +215,22 @@ def test_regret_is_that_of_belated_regret(silence: str) -> None:
         Sometimes(Poisson(4), 0.8), 40, silence=silence, floor=8.0, patience=5, late="ignore", space=Points(
             [q["x"] for q in GRID]),
     )  # fmt: skip
-    world = source(study, "rounds").world(0, 25)
+    world = read_source(study, "rounds").world(0, 25)
     again = Study.create(
         space=study.settings.space, silence=silence, floor=8.0, patience=5, late="ignore", seed=world.number
     )
     for _ in simulate(again, world.nature.outcome, delay=world.nature, rounds=25, seed=world.seed, noise=world.noise):
         pass
-    ours, theirs = measured(again, world), regret(again, world.nature.value)
+    ours, theirs = measure_run(again, world), measure_regret(again, world.nature.value)
     assert ours.simple == pytest.approx(theirs.simple)
     assert np.cumsum(ours.gap) == pytest.approx(theirs.cumulative)
 
 
 def test_the_best_is_the_best_that_anyone_found() -> None:
-    world = source(played(Poisson(3), 30), "rounds").world(0, 3)
+    world = read_source(played(Poisson(3), 30), "rounds").world(0, 3)
     courses = [
-        Course(np.array([0.5, -0.2, 0.1]), np.array([2.0, 0.5, -0.2])),
-        Course(np.array([0.5, 0.3, 0.0]), np.array([2.0, 0.5, 0.0])),
+        CandidateRun(np.array([0.5, -0.2, 0.1]), np.array([2.0, 0.5, -0.2])),
+        CandidateRun(np.array([0.5, 0.3, 0.0]), np.array([2.0, 0.5, 0.0])),
     ]
     simple, cumulative = measure_regrets([world], courses, 2)
     assert simple[:, 0] == pytest.approx(np.array([[2.2, 0.7, 0.0], [2.2, 0.7, 0.2]]))
@@ -254,7 +254,7 @@ def test_the_same_seed_the_same_answer_on_any_number_of_workers() -> None:
 
 
 def names(study: Study, waits: Any, *args: Any) -> list[str]:
-    return [str(candidate) for candidate in candidates(study.settings, waits, *args)]
+    return [str(candidate) for candidate in list_candidates(study.settings, waits, *args)]
 
 
 def test_every_combination_that_does_not_contradict_itself() -> None:
@@ -289,14 +289,14 @@ def test_none_and_auto_are_patience_too() -> None:
     assert "default (silence unknown)" in found
     assert "GP-TS-SDF (patience auto)" in found
     assert "GP-TS-SDF" not in found
-    own = candidates(study.settings, [3])[0].settings
+    own = list_candidates(study.settings, [3])[0].settings
     assert own.objective.limits is None  # what is drawn may lie outside
 
 
 def test_a_study_that_has_chosen_its_patience_begins_anew() -> None:
     study = Study.create(space={"x": Real(0, 1)}, silence="unknown", patience="auto", seed=0)
     chosen = replace(study.settings, patience=replace(study.settings.patience, m=7.0))
-    assert math.isinf(candidates(chosen, [3])[0].settings.patience.m)
+    assert math.isinf(list_candidates(chosen, [3])[0].settings.patience.m)
 
 
 @pytest.mark.parametrize(
@@ -304,18 +304,18 @@ def test_a_study_that_has_chosen_its_patience_begins_anew() -> None:
     [(6.2, "rounds", 7), (0.0, "rounds", 1), (5423.0, "clock", "91m"), (0.5, "clock", "500ms"), (2e6, "clock", "24d")],
 )
 def test_quantiles_as_patience(t: float, scale: Any, wait: Any) -> None:
-    assert wait_of(t, scale) == wait
+    assert round_patience(t, scale) == wait
 
 
 def test_rounds_or_the_clock() -> None:
     rounds, clock = (
         Study.create(space={"x": Real(0, 1)}, silence="unknown", patience=m, seed=0).settings for m in (None, "1h")
     )
-    assert scale_of(rounds, None) == "rounds"
-    assert scale_of(rounds, ["2h", None]) == "clock"
-    assert scale_of(clock, None) == "clock"
+    assert choose_time_scale(rounds, None) == "rounds"
+    assert choose_time_scale(rounds, ["2h", None]) == "clock"
+    assert choose_time_scale(clock, None) == "clock"
     with pytest.raises(InvalidInput, match=r"the same for all that is compared, the study included \(got 1h, 20 rou"):
-        scale_of(clock, [20])
+        choose_time_scale(clock, [20])
 
 
 # What is refused ----------------------------------------------------------------------------------------------------
@@ -370,11 +370,13 @@ def test_a_set_of_which_nothing_is_asked_twice() -> None:
 # The answer ---------------------------------------------------------------------------------------------------------
 
 
-def answer(*ends: list[float]) -> Compared:
+def answer(*ends: list[float]) -> ComparisonResult:
     """What is said of such regrets of the study's own settings and of others."""
     study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
     regrets = np.array(ends)[:, :, None]
-    return compared(candidates(study.settings, [4, 8, 12])[: len(ends)], regrets, 2 * regrets, "simple", "A world.", "")
+    return build_result(
+        list_candidates(study.settings, [4, 8, 12])[: len(ends)], regrets, 2 * regrets, "simple", "A world.", ""
+    )
 
 
 SPREAD = np.linspace(0.1, 0.2, 10)
@@ -427,7 +429,7 @@ def test_the_table_is_aligned_and_marks_the_study_s_own() -> None:
 
 def test_plain_values_hold_everything() -> None:
     found = answer([0.5], [0.1])
-    plain = found.plain()
+    plain = found.to_dict()
     assert plain["answer"] == found.answer
     assert [row["own"] for row in plain["candidates"]] == [False, True]
     assert plain["candidates"][0]["simple_regret"] == {"mean": 0.1, "standard_error": None}

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from belated.errors import Taken
-from belated.record.events import Amended, Asked, Ended, Event, Failed, Refused, Told, event_of, plain_of
-from belated.record.ledger import Ledger, store
+from belated.record.events import Amended, Asked, Ended, Event, Failed, Refused, Told, event_from_dict, event_to_dict
+from belated.record.ledger import Ledger, open_store
 from tests.support.examples import examples
 
 Handles = Callable[[], Ledger]  # each call another handle on the same events
@@ -115,7 +115,7 @@ OFTEN: dict[str, list[Event]] = {
 @contextmanager
 def open_handles(url: str) -> Iterator[Handles]:
     """Handles on a new study. Each has a store, and so a connection, of its own."""
-    first = store(url, create=True)
+    first = open_store(url, create=True)
     stores = [first]
     name = f"study-{len(first.names())}"
     assert first.create(name, {})
@@ -123,7 +123,7 @@ def open_handles(url: str) -> Iterator[Handles]:
         first.ledger("another").append([asked(1, key="k"), told(1)])  # which must not be in the way
 
     def handle() -> Ledger:
-        stores.append(store(url))
+        stores.append(open_store(url))
         return stores[-1].ledger(name)
 
     yield handle
@@ -234,7 +234,7 @@ class LedgerContract:
     @given(choice=st.data())
     def test_every_event_is_read_back_exactly(self, handles: Handles, kind: str, choice: st.DataObject) -> None:
         event = choice.draw(EVENTS[kind])
-        again = event_of(json.loads(json.dumps(plain_of(event), allow_nan=False)))
+        again = event_from_dict(json.loads(json.dumps(event_to_dict(event), allow_nan=False)))
         assert repr(again) == repr(event)  # -0.0 is not 0.0, True is not 1, a tuple is not a list
         ledger = handles()
         try:
@@ -250,12 +250,12 @@ class LedgerContract:
         inside, done = threading.Event(), threading.Event()
 
         def ask() -> None:
-            with two.asking():
+            with two.lock_asks():
                 inside.set()
             done.set()
 
         with ThreadPoolExecutor(2) as pool:
-            with one.asking():
+            with one.lock_asks():
                 waiting = pool.submit(ask)
                 assert not inside.wait(0.3)
                 # a tell, by others and by the one who is asking
@@ -277,13 +277,13 @@ class LedgerContract:
                 seen[f"{name}, waiting"] = everything(turn)
                 ready.set()
 
-            with ledger.asking(meanwhile) as turn:
+            with ledger.lock_asks(meanwhile) as turn:
                 seen[name] = everything(turn)
                 return turn.append([asked(number)])
 
         memory = type(one).__name__ == "MemoryLedger"  # has nothing to read: nobody else writes to it
         with ThreadPoolExecutor(2) as pool:
-            with one.asking(lambda turn: calls.append("one")) as turn:
+            with one.lock_asks(lambda turn: calls.append("one")) as turn:
                 second = pool.submit(ask, "two", two, 2)
                 assert memory or ready.wait(60)
                 third = pool.submit(ask, "three", three, 3)
@@ -300,11 +300,11 @@ class LedgerContract:
         inside = threading.Event()
 
         def ask() -> None:
-            with two.asking():
+            with two.lock_asks():
                 inside.set()
 
         with ThreadPoolExecutor(1) as pool:
-            with one.asking() as turn:
+            with one.lock_asks() as turn:
                 two.append([asked(1)])
                 waiting = pool.submit(ask)
                 with pytest.raises(Taken):
@@ -319,10 +319,10 @@ class LedgerContract:
 
     def test_an_ask_that_raises_lets_the_next_one_in(self, handles: Handles) -> None:
         one, two = handles(), handles()
-        with pytest.raises(ZeroDivisionError), one.asking():
+        with pytest.raises(ZeroDivisionError), one.lock_asks():
             _ = 1 / 0
         for ledger in (two, one):
-            with ThreadPoolExecutor(1) as pool, ledger.asking():
+            with ThreadPoolExecutor(1) as pool, ledger.lock_asks():
                 pool.submit(lambda: None).result()
 
     def test_many_writers_one_order(self, handles: Handles) -> None:

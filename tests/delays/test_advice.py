@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from belated import Contradiction, InvalidInput, Real, SimulatedClock, Study, simulate
-from belated.delays.advice import adjust, is_due, waited
+from belated.delays.advice import adjust, integrate_survival, is_due
 from belated.errors import AlreadyExists
 from belated.learner.algorithms import paper
 from belated.learner.delays.distributions import Distribution, Exponential, Fixed, Geometric, Poisson, Sometimes
@@ -25,8 +25,8 @@ from belated.learner.delays.survival import Arrivals
 from belated.learner.gp.kernels import SE
 from belated.patience import Patience
 from belated.record.check import check
-from belated.record.events import Adjusted, Asked, Event, Told, event_of, plain_of, read_back
-from belated.record.ledger import store
+from belated.record.events import Adjusted, Asked, Event, Told, event_from_dict, event_to_dict, parse_event
+from belated.record.ledger import open_store
 from belated.record.ledger.memory import MemoryLedger
 from tests.support.studies import GRID, Clock, Place, state_of
 
@@ -109,7 +109,7 @@ def test_the_last_m_queries_leave_out_the_lost() -> None:
 )
 def test_what_is_kept_open_is_the_sum_of_survival(waits: list[tuple[int, bool]], m: int) -> None:
     arrivals = Arrivals(np.array([float(w) for w, _ in waits]), np.array([came for _, came in waits]))
-    assert waited(arrivals, m) == pytest.approx(float(np.sum(arrivals.survival.over(np.arange(float(m))))))
+    assert integrate_survival(arrivals, m) == pytest.approx(float(np.sum(arrivals.survival.over(np.arange(float(m))))))
 
 
 def test_advice_by_the_clock() -> None:
@@ -138,7 +138,7 @@ def test_where_no_time_has_passed_there_is_no_pace() -> None:
     advice = study.advise()
     assert [(row.m, row.open) for row in advice.rows] == [(60.0, None), (3600.0, None)]
     assert "?" in str(advice)
-    assert json.loads(json.dumps(advice.plain(), allow_nan=False))["rows"][0]["open"] is None
+    assert json.loads(json.dumps(advice.to_dict(), allow_nan=False))["rows"][0]["open"] is None
 
 
 # Which m
@@ -211,7 +211,7 @@ def test_it_prints_a_table_and_a_reason() -> None:
     assert f"Advised: {advice.recommended:.0f} rounds. 9" in advice.reason
     assert "% wider" in advice.reason
     assert "% narrower" in advice.reason
-    plain = json.loads(json.dumps(advice.plain(), allow_nan=False))
+    plain = json.loads(json.dumps(advice.to_dict(), allow_nan=False))
     assert plain["recommended"] == advice.recommended
     assert plain["rows"][0]["rho"] == advice.rows[0].rho._asdict()
 
@@ -300,9 +300,9 @@ def test_an_advice_near_the_patience_in_force_changes_nothing() -> None:
 
 def test_the_event_is_written_and_read_back() -> None:
     event = Adjusted(m=14.0, by_clock=False, reason="Advised: 14 rounds.", at=3.0)
-    plain = plain_of(event)
+    plain = event_to_dict(event)
     assert plain == {"event": "patience", "m": 14.0, "by_clock": False, "reason": "Advised: 14 rounds.", "at": 3.0}
-    assert event_of(plain) == read_back(json.dumps(plain)) == event
+    assert event_from_dict(plain) == parse_event(json.dumps(plain)) == event
 
 
 LATE = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4]
@@ -427,7 +427,7 @@ def test_check_finds_a_change_that_is_not_the_studys_to_make(tmp_path: Path) -> 
     ):
         study = create(url=url, name=name, patience=patience)
         study.ask()
-        store(url).ledger(name).append([wrong])
+        open_store(url).ledger(name).append([wrong])
         study.disconnect()
         report = check(url, name)
         assert [finding.invariant for finding in report.findings] == ["I9"], str(report)

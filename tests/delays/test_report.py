@@ -216,8 +216,8 @@ def test_expected_wants_one_of_both() -> None:
 
 
 def plain(report: DelayReport) -> dict[str, Any]:
-    values = json.loads(json.dumps(report.plain(), allow_nan=False))
-    assert values == report.plain()
+    values = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert values == report.to_dict()
     return dict(values)
 
 
@@ -308,7 +308,7 @@ def test_neither_advice_nor_an_ask_that_follows_it_warns() -> None:
     assert len(caught) == 1  # of the report, not of its 150 asks
     assert math.isfinite(study.settings.patience.m)
     advice = study.advise()
-    assert advice.warning == advice.plain()["warning"] == report.warning
+    assert advice.warning == advice.to_dict()["warning"] == report.warning
     assert str(advice).endswith(f"\n! {report.warning}")
     even = create(silence="floor", floor=-1, patience=20)
     played(even, Poisson(6))

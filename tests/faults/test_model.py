@@ -18,7 +18,7 @@ import pytest
 from belated import BelatedError, Choice, Integer, Real, Study
 from belated.learner.algorithms import DEFAULT, paper
 from belated.learner.gp.kernels import SE, Matern52
-from belated.record.ledger import store
+from belated.record.ledger import open_store
 from belated.settings import Settings
 from tests.faults.client import NAME, fill
 from tests.faults.world import Lab, client, sound
@@ -86,7 +86,7 @@ def fused(algorithm: Any, fuse: Fuse) -> Any:
 
 def with_fuse(url: str, fuse: Fuse, clock: Callable[[], float] = time.time) -> Study:
     """The lab's study with parts that a store would not keep."""
-    place = store(url)
+    place = open_store(url)
     settings = Settings.of(place.spec(NAME) or {})
     return Study(replace(settings, algorithm=fused(settings.algorithm, fuse)), place.ledger(NAME), NAME, clock)
 
@@ -253,7 +253,8 @@ class Holes(SE):
 
 
 @pytest.mark.parametrize(
-    "algorithm", [replace(DEFAULT, shape=Holes(0.2)), paper("GP-UCB", kernel=Holes(0.2), lam=0.01)]
+    "algorithm",
+    [replace(DEFAULT, model=replace(DEFAULT.model, shape=Holes(0.2))), paper("GP-UCB", kernel=Holes(0.2), lam=0.01)],
 )
 def test_a_kernel_that_is_not_a_number(algorithm: Any) -> None:
     silence = "unknown" if algorithm.name == "default" else None

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from belated import InvalidInput, Real, Study
 from belated.cli import main
 from belated.record.events import Told
-from belated.record.ledger import store
+from belated.record.ledger import open_store
 from tests.faults.world import sound
 
 POISON = {
@@ -87,7 +87,7 @@ def test_a_clock_that_is_broken_stores_nothing(url: str, verb: str) -> None:
 def test_no_store_writes_down_what_json_cannot_say(url: str) -> None:
     """Not even when everyone before it was asleep."""
     lab(url)
-    place = store(url)
+    place = open_store(url)
     spec = dict(place.spec("lab") or {})
     for bad in (math.nan, math.inf, -math.inf):
         with pytest.raises(ValueError, match="JSON"):

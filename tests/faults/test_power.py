@@ -8,7 +8,7 @@ import pytest
 
 from belated.errors import Unreadable
 from belated.record.events import Event
-from belated.record.ledger import store
+from belated.record.ledger import open_store
 from belated.study import Study
 from tests.faults.client import NAME, create
 from tests.faults.world import Lab, sound
@@ -17,7 +17,7 @@ HEADER, FRAME = 32, 24 + 4096  # bytes of the WAL's header, and of a frame
 
 
 def events(lab: Lab) -> list[Event]:
-    place = store(lab.url)
+    place = open_store(lab.url)
     read = list(place.ledger(NAME).read())
     place.close()
     return read
@@ -42,7 +42,7 @@ def a_clean_prefix(lab: Lab, folder: Path, all_events: list[Event], cut: int, *,
 
 def store_names(lab: Lab) -> list[str]:
     try:
-        place = store(lab.url)
+        place = open_store(lab.url)
     except Unreadable:  # cut before the tables were there
         return []
     names = place.names()

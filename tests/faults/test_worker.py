@@ -11,7 +11,7 @@ import pytest
 from belated import Study
 from belated.errors import AlreadyTold, Taken
 from belated.record.events import Asked, Told
-from belated.record.ledger import store
+from belated.record.ledger import open_store
 from tests.faults.client import NAME, fill
 from tests.faults.world import running, sound
 
@@ -78,7 +78,7 @@ def test_conflicting_tells_at_once(url: str) -> None:
 def test_one_number_and_one_outcome_whoever_writes(url: str) -> None:
     """What two clients made of the same state: the ledger takes one of them, also without any lock."""
     fill(url)
-    ledgers = [store(url).ledger(NAME) for _ in range(2)]
+    ledgers = [open_store(url).ledger(NAME) for _ in range(2)]
     asked = Asked(
         number=13, params={"x": 0.5, "n": 2, "kind": "a"}, context=None, knew=21, considered_at=1.0, asked_at=1.0,
         knew_trials=12, by_hand=True, key="mine",

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from belated import Choice, Integer, Points, Real, Study, algorithms, confidence, kernels
-from belated.learner.blas import versions
-from belated.record.events import plain_of
+from belated.learner.blas import describe_versions
+from belated.record.events import event_to_dict
 
 RECORD = Path(__file__).with_name("choices.json")
 ROUNDS = 22
@@ -178,12 +178,14 @@ def run_studies() -> Iterator[tuple[str, Study]]:
 
 def record() -> None:
     """Write down every study as it goes now."""
-    kept = {name: [plain_of(event) for event in study.events()] for name, study in run_studies()}
+    kept = {name: [event_to_dict(event) for event in study.events()] for name, study in run_studies()}
     lines = ",\n".join(
         f"{json.dumps(name)}: [\n" + ",\n".join(json.dumps(event) for event in events) + "]"
         for name, events in kept.items()
     )
-    RECORD.write_text(f'{{"versions": {json.dumps(dict(versions()))},\n"studies": {{\n{lines}}}}}\n', encoding="utf-8")
+    RECORD.write_text(
+        f'{{"versions": {json.dumps(dict(describe_versions()))},\n"studies": {{\n{lines}}}}}\n', encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from belated import Study
-from belated.learner.blas import versions
-from belated.record.events import event_of, plain_of
+from belated.learner.blas import describe_versions
+from belated.record.events import event_from_dict, event_to_dict
 from belated.record.ledger.memory import MemoryLedger
 from tests.laws.recorded_studies import RECORD, run_study, scenes
 
@@ -25,11 +25,11 @@ def test_choices_stay(name: str) -> None:
     seed, scene = SCENES[name]
     recorded = WRITTEN["studies"][name]
     study = run_study(seed, scene)
-    if WRITTEN["versions"] == dict(versions()):
-        now = [json.loads(json.dumps(plain_of(event))) for event in study.events()]
+    if WRITTEN["versions"] == dict(describe_versions()):
+        now = [json.loads(json.dumps(event_to_dict(event))) for event in study.events()]
         assert now == recorded
         return
-    again = Study(study.settings, MemoryLedger([event_of(plain) for plain in recorded]), None, study.clock)
+    again = Study(study.settings, MemoryLedger([event_from_dict(plain) for plain in recorded]), None, study.clock)
     chosen = [event["number"] for event in recorded if event["event"] == "asked" and not event.get("by_hand")]
     for number in chosen[-REPLAYED:]:
         replayed = again.replay(number)

@@ -20,7 +20,7 @@ from numpy.testing import assert_allclose
 
 import belated
 from belated.learner.algorithms import Move, paper
-from belated.learner.belief import Memory, believe
+from belated.learner.belief import FactorCache, believe
 from belated.learner.confidence import (
     Theory,
     beta_sdf_ts,
@@ -101,7 +101,7 @@ def delays_of(delay, rng, T):
 def need_of_a_run(objective, delay, m, T, rng, centre):
     """`need` around centre · f over rounds 1 … T + 1 of GP-UCB-SDF."""
     Q, theory = objective.Q, Theory(B_f=objective.B_f, R=R, delta=DELTA, horizon=T)
-    gp, memory, d = GP(objective.kernel, theory.lam(1)), Memory(), delays_of(delay, rng, T)
+    gp, memory, d = GP(objective.kernel, theory.lam(1)), FactorCache(), delays_of(delay, rng, T)
     X, y, noise, worst = np.empty((T, 1)), np.empty(T), rng.uniform(-R, R, T), 0.0
     for t in range(1, T + 2):
         belief = believe(gp, Floor(), history(X, y, d, t, m), Q, memory)
@@ -180,7 +180,7 @@ def covered_at_the_peak(delay, m, T, rounds, centre, widths=width):
 
     X is the same in all of them, so that they share a factor and ν_t."""
     theory = Theory(B_f=PEAK.B_f, R=R, delta=DELTA, horizon=T)
-    gp, memory, X, Q = GP(PEAK.kernel, theory.lam(1)), Memory(), np.full((T, 1), 0.5), PEAK.Q
+    gp, memory, X, Q = GP(PEAK.kernel, theory.lam(1)), FactorCache(), np.full((T, 1), 0.5), PEAK.Q
     rngs = [np.random.default_rng([m, T, run]) for run in range(RUNS)]
     worlds = [(1.0 + rng.uniform(-R, R, T), delays_of(delay, rng, T)) for rng in rngs]
     covered = np.ones(RUNS, dtype=bool)
@@ -230,7 +230,7 @@ def test_the_mean_tends_to_rho_f_and_stays_far_from_f(delay, m):
     """μ(x) = Σ ỹ_s / (n + λ), and ỹ is f or 0: a spread of at most 0.41 / √2000 < 0.0092, and a bias of the pending and
     of λ below 0.003. So 0.05 is missed by luck with p < 1e-6 in each of 20 runs, and 0.0125 by their average too."""
     T, rho, f = 2000, delay.rho(m), 0.8
-    gp, memory, X = GP(SE(0.1), 1 + 2 / T), Memory(), np.full((T, 1), 0.5)
+    gp, memory, X = GP(SE(0.1), 1 + 2 / T), FactorCache(), np.full((T, 1), 0.5)
     means = np.empty(20)
     for run in range(20):
         rng = np.random.default_rng([m, run])
@@ -463,7 +463,7 @@ def two_arms(name, policy=None):
         pass
     x = [int(trial.params["x"]) for trial in study.trials()]
     sigma = np.array([std[i] for std, i in zip(rounds.std, x, strict=True)])  # σ_{t-1}(x_t)
-    cumulative = belated.regret(study, lambda params: ARMS[params["x"]]).cumulative
+    cumulative = belated.measure_regret(study, lambda params: ARMS[params["x"]]).cumulative
     return theory, rounds, sigma, np.diff(cumulative, prepend=0.0)
 
 

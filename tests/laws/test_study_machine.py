@@ -109,7 +109,7 @@ class StudyMachine(RuleBasedStateMachine):
                 self.studies[who].add({"x": i / 16}, value)
             return
         trial = self.studies[who].add({"x": i / 16}, value)
-        self.known.append(Known({"x": i / 16}, by_hand=True, value=value, delay=None if value is None else 1))
+        self.known.append(Known({"x": i / 16}, by_hand=True, value=value))  # with an outcome: no delay
         assert trial.number == len(self.known)
 
     @precondition(lambda self: self.known)
@@ -133,9 +133,9 @@ class StudyMachine(RuleBasedStateMachine):
                 assert receipt.status == ("heard" if known.delay <= self.patience else "late")
             else:
                 assert receipt.status == "duplicate"
-            assert known.delay is not None
-            assert (receipt.number, receipt.delay) == (s, known.delay)
-            assert receipt.used == (known.delay <= self.patience or self.late == "use")
+            delay = known.delay or 0  # what came with its outcome was not waited for
+            assert (receipt.number, receipt.delay) == (s, delay)
+            assert receipt.used == (delay <= self.patience or self.late == "use")
 
     @precondition(lambda self: self.known)
     @rule(who=EITHER, pick=st.integers(0, 10**6), kind=KINDS)
@@ -189,8 +189,8 @@ class StudyMachine(RuleBasedStateMachine):
 
     def status(self, s: int) -> str:
         known = self.known[s - 1]
-        if known.delay is not None:
-            return "heard" if known.delay <= self.patience else "late"
+        if known.value is not None:
+            return "heard" if (known.delay or 0) <= self.patience else "late"
         if known.failure is not None:
             return "failed"
         return "pending" if len(self.known) + 1 - s <= self.patience else "expired"

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from belated.errors import InvalidInput
-from belated.learner.algorithms import DEFAULT, PAPER, Implied, Opening, named, paper
+from belated.learner.algorithms import DEFAULT, PAPER, Implied, Opening, find_algorithm, paper
 from belated.learner.confidence import Constant, Theory
 from belated.learner.fitting import Fitting, Heard, HeardAndSettled, Schedule
 from belated.learner.gp.fit import HyperPrior
@@ -38,7 +38,7 @@ SIX = [
 
 @pytest.mark.parametrize(("name", "silence", "policy", "late", "patience", "widened"), SIX, ids=[row[0] for row in SIX])
 def test_the_papers_six(name, silence, policy, late, patience, widened):
-    algorithm = named(name)
+    algorithm = find_algorithm(name)
     assert algorithm.name == name
     assert algorithm.implied.silence == silence
     assert [move.policy for move in algorithm.moves] == [policy]
@@ -73,14 +73,14 @@ def test_they_are_the_table_of_silences_and_policies():
 
 @pytest.mark.parametrize("name", PAPER)
 def test_by_hand_with_nothing_given_is_the_algorithm_itself(name):
-    assert paper(name) == named(name)
+    assert paper(name) == find_algorithm(name)
 
 
 # The default
 
 
 def test_the_default_alternates_an_improver_with_two_explorers():
-    assert named("default") == DEFAULT
+    assert find_algorithm("default") == DEFAULT
     improver = Overtaking()
     expected = [improver, UCB(), improver, ThompsonSampling(), improver]
     assert [DEFAULT.move(turn).policy for turn in range(5)] == expected
@@ -100,7 +100,7 @@ def test_the_default_alternates_an_improver_with_two_explorers():
 @pytest.mark.parametrize("name", ["gp-ucb", "GP-UCB-SDF ", "", None, 3, UCB()])
 def test_unknown_names(name):
     with pytest.raises(InvalidInput, match=r"^algorithm must be one of GP-UCB-SDF, .*default \(got "):
-        named(name)
+        find_algorithm(name)
 
 
 def test_the_default_is_not_the_papers():
@@ -125,7 +125,7 @@ def test_every_part_may_be_fixed_by_hand():
         fitting=Fitting(),
         opening=Opening(space_filling=5),
     )
-    assert rest == named("GP-UCB-SDF")  # and nothing else changed
+    assert rest == find_algorithm("GP-UCB-SDF")  # and nothing else changed
 
 
 @pytest.mark.parametrize("beta", [0, 1, 2.5, Constant(3.0), THEORY])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from belated.learner.belief import Belief
+from belated.learner.belief import ModelBelief
 from belated.learner.gp.kernels import SE, Matern52, Product
 from belated.learner.gp.posterior import GP
 from belated.learner.policies import UCB, Greedy, LogEI, Overtaking, ThompsonSampling, UncertaintySampling, log_h
@@ -25,12 +25,12 @@ every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.k
 Q = np.random.default_rng(0).random((15, 3))
 
 
-def belief(kernel, n: int = 12, lam: float = 0.05) -> Belief:
+def belief(kernel, n: int = 12, lam: float = 0.05) -> ModelBelief:
     """Every third row is not heard."""
     rng = np.random.default_rng(1)
     X, y = rng.random((n, 3)), rng.standard_normal(n)
     known = np.arange(n) % 3 > 0
-    return Belief(GP(kernel, lam, 0.3).condition(X, y), known, ~known)
+    return ModelBelief(GP(kernel, lam, 0.3).condition(X, y), known, ~known)
 
 
 def rng() -> np.random.Generator:
@@ -86,7 +86,7 @@ def test_log_ei_is_the_logarithm_of_the_expected_improvement(kernel):
 
 def test_log_ei_before_anything_is_heard_improves_on_the_prior_mean():
     posterior = GP(SE(0.3), 0.1, 0.7).condition(np.full((1, 3), 0.5), np.array([5.0]))
-    b = Belief(posterior, np.array([False]), np.array([True]))
+    b = ModelBelief(posterior, np.array([False]), np.array([True]))
     moments = zip(posterior.mean(Q), posterior.std(Q), strict=True)
     expected = [math.log(expected_improvement(float(m), float(s), 0.7)) for m, s in moments]
     assert_allclose(LogEI().scores(b, Q, 1.0, rng()), expected, rtol=1e-8, atol=1e-8)
@@ -96,12 +96,12 @@ def test_log_ei_counts_the_best_mean_of_the_heard_not_of_the_pending():
     """The unheard row has by far the largest ỹ and must not raise the bar."""
     X = np.array([[0.1] * 3, [0.9] * 3])
     posterior = GP(SE(0.2), 0.01).condition(X, np.array([0.0, 50.0]))
-    b = Belief(posterior, np.array([True, False]), np.array([True, True]))
+    b = ModelBelief(posterior, np.array([True, False]), np.array([True, True]))
     score = LogEI().scores(b, np.full((1, 3), 0.9), 1.0, rng())[0]
     assert score == pytest.approx(math.log(50.0), abs=0.05)
 
 
-def best_heard(b: Belief) -> np.ndarray:
+def best_heard(b: ModelBelief) -> np.ndarray:
     """x⁺ (1, D)."""
     heard = b.posterior.X[b.known]
     return heard[[np.argmax(b.posterior.mean(heard))]]
@@ -126,8 +126,8 @@ def test_overtaking_is_the_same_on_a_list_of_queries():
     points = np.random.default_rng(3).random((40, 3))
     y, known = np.random.default_rng(4).standard_normal(12), np.arange(12) % 3 > 0
     gp = GP(SE(0.4), 0.05, 0.3)
-    listed = Belief(gp.condition(points[:12], y, Q=points), known, ~known)
-    anywhere = Belief(gp.condition(points[:12], y), known, ~known)
+    listed = ModelBelief(gp.condition(points[:12], y, Q=points), known, ~known)
+    anywhere = ModelBelief(gp.condition(points[:12], y), known, ~known)
     scores = [Overtaking().scores(b, points, 1.0, rng()) for b in (listed, anywhere)]
     away = np.any(points != best_heard(anywhere), axis=1)  # at x⁺ itself there is only rounding
     assert_allclose(scores[0][away], scores[1][away], rtol=1e-8, atol=1e-8)
@@ -139,7 +139,7 @@ def test_overtaking_looks_at_the_best_query_in_the_context_at_hand():
     heard = b.posterior.X[b.known].copy()
     heard[:, 0] = 0.9
     best = heard[[np.argmax(b.posterior.mean(heard))]]
-    here = Overtaking().surface(Belief(b.posterior, b.known, b.recent, z), 1.0, rng())
+    here = Overtaking().surface(ModelBelief(b.posterior, b.known, b.recent, z), 1.0, rng())
     assert_array_equal(here.posterior.x, best)
 
 
@@ -160,7 +160,7 @@ def test_what_is_known_to_within_its_noise_is_not_worth_an_outcome_more():
     """Twice the noise in the next outcome, and f(x) where it is: LogEI does not care, overtaking expects less."""
     b = belief(SE(0.4))
     noisier = replace(b.posterior, gp=replace(b.posterior.gp, lam=4.0 * b.posterior.gp.lam))  # the belief is the same
-    other = Belief(noisier, b.known, b.recent)
+    other = ModelBelief(noisier, b.known, b.recent)
     assert_array_equal(LogEI().scores(other, Q, 1.0, rng()), LogEI().scores(b, Q, 1.0, rng()))
     assert np.all(Overtaking().scores(other, Q, 1.0, rng()) < Overtaking().scores(b, Q, 1.0, rng()))
 
@@ -189,7 +189,7 @@ def test_gradients(policy, kernel):
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: type(p).__name__)
 def test_gradients_before_any_query(policy):
-    prior = Belief(GP(SE(0.3), 0.1).condition(np.empty((0, 3)), np.empty(0)), np.empty(0, bool), np.empty(0, bool))
+    prior = ModelBelief(GP(SE(0.3), 0.1).condition(np.empty((0, 3)), np.empty(0)), np.empty(0, bool), np.empty(0, bool))
     surface = policy.surface(prior, 1.7, rng())
     values, gradient = surface.gradient(Q)
     assert_allclose(values, surface(Q), rtol=1e-12)

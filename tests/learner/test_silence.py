@@ -12,12 +12,23 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.errors import InvalidInput
-from belated.learner.belief import Belief, Memory, believe
+from belated.learner.belief import FactorCache, ModelBelief, believe
 from belated.learner.delays.survival import Arrivals
 from belated.learner.gp.kernels import SE, Matern52
 from belated.learner.gp.posterior import GP
 from belated.learner.history import History, in_time
-from belated.learner.silence import SILENCES, Fading, Filled, Floor, Halfway, Ignored, Nearest, Unknown, Waiting, comes
+from belated.learner.silence import (
+    SILENCES,
+    Fading,
+    Filled,
+    Floor,
+    Halfway,
+    Ignored,
+    Nearest,
+    Unknown,
+    Waiting,
+    estimate_arrival,
+)
 
 inf = math.inf
 GP_ = GP(SE(0.3), 0.05)
@@ -67,16 +78,16 @@ def without(h: History, rows: np.ndarray) -> History:
     )
 
 
-def same_belief(one: Belief, other: Belief, atol: float = 1e-9) -> None:
+def same_belief(one: ModelBelief, other: ModelBelief, atol: float = 1e-9) -> None:
     assert_allclose(one.posterior.mean(Q), other.posterior.mean(Q), rtol=0, atol=atol)
     assert_allclose(one.posterior.variance(Q), other.posterior.variance(Q), rtol=0, atol=atol)
 
 
-def direct(h: History, y_tilde: dict[int, float]) -> Belief:
+def direct(h: History, y_tilde: dict[int, float]) -> ModelBelief:
     """The belief from ỹ written down by hand: row -> value."""
     rows = np.array(sorted(y_tilde), dtype=int)
     posterior = GP_.condition(h.X[rows], np.array([y_tilde[int(r)] for r in rows]), h.own_lams(GP_)[rows])
-    return Belief(posterior, h.known[rows], h.recent[rows])
+    return ModelBelief(posterior, h.known[rows], h.recent[rows])
 
 
 # The indicator
@@ -344,7 +355,7 @@ glances = st.tuples(
 def test_a_memory_only_saves_time(story):
     """Whatever happened between two beliefs, and whatever was asked of the memory before: the same bits in the factors
     as without it, the same numbers to 1e-9."""
-    state, memory = Story([], [], []), Memory()
+    state, memory = Story([], [], []), FactorCache()
     for happened, (silence, gp, listed) in story:
         for event in happened:
             if len(state.fates) < 40:
@@ -388,7 +399,7 @@ def test_a_silence_that_leaves_an_outcome_unfilled_is_refused():
 
 def test_the_belief_of_the_heard_is_made_only_when_asked_for():
     """floor needs one factor, not two."""
-    memory = Memory()
+    memory = FactorCache()
     believe(GP_, Floor(), history("heard", "pending", "heard"), None, memory)
     assert memory.heard.factor.n == 0
     assert memory.belief.factor.n == 3
@@ -403,7 +414,7 @@ HEARD = ["heard"] * 12
 DELAYS = [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0, 6.0, 6.0]
 
 
-def faded(h: History) -> Belief:
+def faded(h: History) -> ModelBelief:
     return believe(GP_, Fading(), h)
 
 
@@ -426,7 +437,7 @@ def test_in_between_a_pending_one_counts_by_the_probability_that_it_still_comes(
     # The one that is pending is at risk until 3: S(3) = Π (1 - d/n) with n counting it
     S3 = (1 - 1 / 16) * (1 - 2 / 15) * (1 - 3 / 13)
     rest = (1 - 2 / 9) * (1 - 2 / 7) * (1 - 2 / 5)
-    p, never = comes(h)
+    p, never = estimate_arrival(h)
     assert p[-1] == pytest.approx(1 - rest, abs=1e-12)
     assert never[-1] == pytest.approx(S3 * rest, abs=1e-12)
     mean = GP_.condition(h.X[h.seen], h.y[h.seen]).mean(h.X[-1:])[0]
@@ -436,7 +447,7 @@ def test_in_between_a_pending_one_counts_by_the_probability_that_it_still_comes(
 
 def test_with_fewer_than_ten_heard_it_is_half_and_half():
     h = history("heard", "heard", "pending", waited=[1.0, 2.0, 1.0])
-    p, never = comes(h)
+    p, never = estimate_arrival(h)
     assert p.tolist() == [0.5, 0.5, 0.5]
     assert never.tolist() == [0.5, 0.5, 0.5]
     same_belief(faded(h), believe(GP_, Halfway(Floor(), 0.5), h))
@@ -478,7 +489,7 @@ def test_where_the_waits_differ_by_query_the_silence_of_a_slow_region_says_less(
     waited[~arrived] = 60.0
     X[:2], waited[:2], arrived[:2] = [[0.1, 0.5], [0.9, 0.5]], 10.0, False
     h = replace(history(*["heard"] * 40), X=X, waited=waited, arrived=arrived)
-    p, _ = comes(h)
+    p, _ = estimate_arrival(h)
     pooled = Arrivals(waited, arrived).comes(10.0)
     assert p[0] < pooled - 0.2
     assert p[1] > 0.95

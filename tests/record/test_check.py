@@ -14,7 +14,7 @@ import pytest
 from belated import AlreadyTold, Choice, Real, Study, Trial
 from belated.errors import UnknownStudy
 from belated.record.check import CheckReport, check, check_acknowledged
-from belated.record.events import Amended, Asked, Ended, Event, Failed, Refused, Told, plain_of
+from belated.record.events import Amended, Asked, Ended, Event, Failed, Refused, Told, event_to_dict
 
 SPACE = {"x": Real(0, 1), "kind": Choice("a", "b")}
 Tells = list[tuple[int, float, str]]
@@ -89,9 +89,9 @@ def test_an_outcome_below_the_floor_is_a_remark(url: str) -> None:
 
 def rewrite(url: str, change: Callable[[list[Event]], list[Event]]) -> None:
     """Put other events in a store's table, without what guards them."""
-    from belated.record.ledger import store
+    from belated.record.ledger import open_store
 
-    place = store(url)
+    place = open_store(url)
     events = change(list(place.ledger("lab").read()))
     place.close()
     with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
@@ -99,7 +99,7 @@ def rewrite(url: str, change: Callable[[list[Event]], list[Event]]) -> None:
         connection.execute("DROP INDEX events_keys")
         connection.execute("DELETE FROM events")
         for position, event in enumerate(events, start=1):
-            body = json.dumps(plain_of(event))
+            body = json.dumps(event_to_dict(event))
             connection.execute("INSERT INTO events VALUES (1, ?, 'x', NULL, NULL, 0, ?)", (position, body))
     connection.close()
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from belated.record.ledger import store
+from belated.record.ledger import open_store
 from tests.contracts.ledger import asked, everything, told
 from tests.support.processes import fork, wait
 
@@ -17,12 +17,12 @@ SPEC = {"space": {"x": [0.1, -0.0, 1e300, 5e-324]}, "name": "ß\u0000\ud800", "n
 
 
 def test_names_and_specs(url: str) -> None:
-    one = store(url, create=True)
+    one = open_store(url, create=True)
     assert one.names() == []
     assert one.spec("b") is None
     assert one.create("b", SPEC)
     assert one.create("a", {"v": 1})
-    two = store(url)
+    two = open_store(url)
     assert two.names() == one.names() == ["a", "b"]
     assert repr(two.spec("b")) == repr(SPEC)
     assert not two.create("b", {"v": 2})  # what is there stays
@@ -34,7 +34,7 @@ def test_names_and_specs(url: str) -> None:
 
 
 def test_names_are_kept_to_the_letter(url: str) -> None:
-    one = store(url, create=True)
+    one = open_store(url, create=True)
     for name in ("Lab", "lab", "l.ab", "l-ab", "l_ab", "x" * 128):
         assert one.create(name, {"name": name})
     assert len(one.names()) == 6
@@ -44,7 +44,7 @@ def test_names_are_kept_to_the_letter(url: str) -> None:
 
 
 def test_studies_of_one_store_do_not_meet(url: str) -> None:
-    one = store(url, create=True)
+    one = open_store(url, create=True)
     for name in ("a", "b"):
         one.create(name, {})
     a, b = one.ledger("a"), one.ledger("b")
@@ -53,12 +53,12 @@ def test_studies_of_one_store_do_not_meet(url: str) -> None:
     a.append([asked(2)])
     assert len(everything(a)) == 3
     assert len(everything(b)) == 2
-    other = store(url).ledger("b")
-    with a.asking():  # asks of one study do not queue behind those of another
+    other = open_store(url).ledger("b")
+    with a.lock_asks():  # asks of one study do not queue behind those of another
         taken = threading.Event()
 
         def ask() -> None:
-            with other.asking():
+            with other.lock_asks():
                 taken.set()
 
         thread = threading.Thread(target=ask)
@@ -75,7 +75,7 @@ def test_making_the_same_store_at_once(url: str) -> None:
     def make() -> None:
         start.wait()
         try:
-            one = store(url, create=True)
+            one = open_store(url, create=True)
             made.append(one.create("a", {}))
             one.close()
         except Exception as error:
@@ -96,7 +96,7 @@ def test_making_the_same_store_at_once(url: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_handle_may_be_carried_over_a_fork(url: str) -> None:
     """The parent lets go while the child goes on: nothing that the child wrote is lost."""
-    one = store(url, create=True)
+    one = open_store(url, create=True)
     one.create("a", {})
     ledger = one.ledger("a")
     ledger.append([asked(1)])
@@ -125,7 +125,7 @@ def test_a_handle_may_be_carried_over_a_fork(url: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_fork_while_others_write(url: str) -> None:
     """Threads write while processes are forked: every process goes on, and no event is lost."""
-    one = store(url, create=True)
+    one = open_store(url, create=True)
     one.create("a", {})
     ledger, numbers = one.ledger("a"), iter(range(1, 10**6))
     lock, stop, wrong, own = threading.Lock(), threading.Event(), [], []
@@ -157,23 +157,23 @@ def test_a_fork_while_others_write(url: str) -> None:
 
 @pytest.mark.faults
 def test_the_asking_lock_dies_with_its_process(url: str) -> None:
-    one = store(url, create=True)
+    one = open_store(url, create=True)
     one.create("a", {})
     ready_in, ready_out = os.pipe()
 
     def hold() -> None:
-        other = store(url)
-        with other.ledger("a").asking():
+        other = open_store(url)
+        with other.ledger("a").lock_asks():
             os.write(ready_out, b".")
             time.sleep(60)
 
     pid = fork(hold)
     os.read(ready_in, 1)
     got = threading.Event()
-    mine = store(url)
+    mine = open_store(url)
 
     def take() -> None:
-        with mine.ledger("a").asking():
+        with mine.ledger("a").lock_asks():
             got.set()
 
     thread = threading.Thread(target=take)

@@ -84,7 +84,7 @@ def test_the_indicator_of_the_paper_round_by_round(late: str) -> None:
         assert marks(h.seen) == (in_time if late == "ignore" else with_late), t
         assert marks(h.pending) == statuses.translate(str.maketrans("HLEP", "...1")), t
         assert marks(h.recent) == "." * max(0, t - 4) + "1" * min(3, t - 1), t  # s = max(1, t-m) ... t-1
-        assert s.ages(0.0).tolist() == [t - number for number in range(1, t)]
+        assert s.table.ages(0.0).tolist() == [t - number for number in range(1, t)]
         assert ask(s) == t
 
 
@@ -138,7 +138,7 @@ def test_every_query_of_a_batch_counts_one_round() -> None:
     s = state(2)
     for _ in range(4):
         ask(s)
-    assert s.ages(0.0).tolist() == [4, 3, 2, 1]
+    assert s.table.ages(0.0).tolist() == [4, 3, 2, 1]
     assert letters(s) == "EEPP"
     tell(s, 3)
     tell(s, 1)
@@ -176,7 +176,7 @@ def test_by_the_clock_the_delay_is_from_asked_at_and_never_negative(told_at: flo
 def test_a_clock_behind_the_asking_gives_age_zero() -> None:
     s = state("10s")
     ask(s, at=1000.0)
-    assert s.ages(5.0).tolist() == [0.0]
+    assert s.table.ages(5.0).tolist() == [0.0]
     assert letters(s, 5.0) == "P"
 
 
@@ -280,7 +280,7 @@ def test_a_choice_does_not_know_what_was_told_while_it_was_computed() -> None:
     assert [s.trial(n, 0.0).known_from for n in (1, 2)] == [3, 3]
     for number in (3, 4):  # a batch that had looked before trial 2 was told
         words: dict[str, Any] = {"params": {"x": 0.5}, "context": None, "considered_at": 0.0, "asked_at": 0.0}
-        s.apply(Asked(number=number, knew=looked, part=number - 3, parts=2, **words), [0.5])
+        s.apply(Asked(number=number, knew=looked, part=number - 3, parts=2, **words))
         assert [s.trial(n, 0.0).known_from for n in (1, 2)] == [3, number + 1]
     ask(s)
     ask(s)

@@ -433,7 +433,7 @@ def ours(name: str, delay: str, iterations: int = 100, runs: int = 10) -> Array:
         ask = make_chooser(study, name, patience, seed)
         for _ in belated.simulate(study, task.f, delay=law, rounds=4 + iterations, seed=world, choose=ask):
             pass
-        rows.append(belated.regret(study, task.f, task.best).simple[4:])
+        rows.append(belated.measure_regret(study, task.f, task.best).simple[4:])
     return np.array(rows)
 
 

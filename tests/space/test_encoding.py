@@ -21,7 +21,7 @@ from belated.learner.gp.domain import HOT, Compact, Finite, Interval, Lattice, O
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Parameter, Real
 from belated.space.points import Points
-from belated.validation import Scalar, shown
+from belated.validation import Scalar, format_value
 
 EPS = sys.float_info.epsilon
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -237,10 +237,10 @@ def test_shown_is_short_and_never_fails() -> None:
         def __repr__(self) -> str:
             raise RuntimeError
 
-    assert shown(np.float64(0.5)) == "0.5"
-    assert len(shown("x" * 10_000)) == 120
-    assert shown(Broken()) == "a Broken"
-    assert "\n" not in shown(np.zeros((3, 3)))
+    assert format_value(np.float64(0.5)) == "0.5"
+    assert len(format_value("x" * 10_000)) == 120
+    assert format_value(Broken()) == "a Broken"
+    assert "\n" not in format_value(np.zeros((3, 3)))
 
 
 # Spaces of parameters

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from belated import BelatedError, Real, Study
-from belated.record.ledger import store
+from belated.record.ledger import open_store
 
 SIZE = 16
 PATIENCE = 120.0  # seconds for any answer
@@ -183,7 +183,7 @@ def ask_alone(member: Member, url: str, name: str) -> tuple[int, int]:
 
 def hold(member: Member, url: str, name: str) -> str:
     """Be in the middle of an ask until told otherwise."""
-    with store(url).ledger(name).asking():
+    with open_store(url).ledger(name).lock_asks():
         member.pipe.send(("done", "asking"))
         assert member.pipe.recv() == "enough"
     return "let go"

@@ -11,7 +11,7 @@ import pytest
 
 import belated
 from belated import Study
-from belated.record.ledger import Ledger, store
+from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.state import State
 
@@ -83,7 +83,7 @@ class Place:
 
     def ledger(self, study: Study) -> Ledger:
         """The study's events as its ledger has them, with the lock that asks queue on."""
-        return self.ledgers[study] if self.url is None else store(self.url).ledger(study.name or "")
+        return self.ledgers[study] if self.url is None else open_store(self.url).ledger(study.name or "")
 
     def in_memory(self, like: Study, ledger: MemoryLedger) -> Study:
         study = Study(like.original_settings, ledger, like.name, like.clock)

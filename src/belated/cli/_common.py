@@ -16,9 +16,9 @@ import click
 from belated import Study, studies
 from belated.cli.io.cells import NUMBER
 from belated.errors import InvalidInput, UnknownStudy
-from belated.record.ledger.passwords import masked
+from belated.record.ledger.passwords import mask_password
 from belated.study import NAME
-from belated.validation import listed, shown
+from belated.validation import format_names, format_value
 
 STORE = "sqlite:///belated.db"
 NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)", re.ASCII | re.IGNORECASE)
@@ -105,7 +105,7 @@ def _join_words(words: Sequence[str]) -> str:
 def parse_trial_number(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 19:
         return int(text)
-    raise InvalidInput(f"NUMBER must be a trial's number: 1, 2, 3, ... (got {shown(text)})")
+    raise InvalidInput(f"NUMBER must be a trial's number: 1, 2, 3, ... (got {format_value(text)})")
 
 
 def require_at_least(option: str, value: int, least: int) -> None:
@@ -124,8 +124,8 @@ def find_name(url: str, name: str | None) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        raise UnknownStudy(f"there is no study in {masked(url)}; make one with belated new")
-    raise InvalidInput(f"name the study: there are {listed(names)}")
+        raise UnknownStudy(f"there is no study in {mask_password(url)}; make one with belated new")
+    raise InvalidInput(f"name the study: there are {format_names(names)}")
 
 
 def open_study(url: str, name: str | None) -> Study:
@@ -147,4 +147,4 @@ def print_warning(sentence: str) -> None:
 def suggest_command(study: Study, url: str, command: str) -> str:
     """A command that a person may type next; {} in it is replaced by the study's name."""
     typed = click.get_current_context().get_parameter_source("url") is click.core.ParameterSource.COMMANDLINE
-    return f"belated {command.format(study.name)}" + (f" --store {masked(url)}" if typed else "")
+    return f"belated {command.format(study.name)}" + (f" --store {mask_password(url)}" if typed else "")

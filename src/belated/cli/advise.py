@@ -25,4 +25,4 @@ def advise(words: tuple[str, ...], url: str, in_json: bool, by: str | None) -> N
     """
     name, _ = split_name(words, 0, "[NAME]")
     advice = open_study(url, name).advise(by)  # type: ignore[arg-type]  # the study refuses other words
-    print_result(advice.plain(), in_json, lambda: str(advice))
+    print_result(advice.to_dict(), in_json, lambda: str(advice))

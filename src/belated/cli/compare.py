@@ -10,7 +10,7 @@ from belated.cli._common import json_option, open_study, require_at_least, split
 from belated.cli._picture import check_picture, choose_path, picture_options, print_with_picture
 from belated.comparison.candidates import Wait
 from belated.comparison.compare import compare as compare_settings
-from belated.execution.parallel import cores
+from belated.execution.parallel import count_cores
 from belated.plotting.comparison import draw_comparison
 
 
@@ -62,7 +62,7 @@ def compare(
       $ belated compare catalyst --algorithms default,GP-BTS --patience 7d,14d
     """
     name, _ = split_name(words, 0, "[NAME]")
-    processes = cores() if workers is None else workers
+    processes = count_cores() if workers is None else workers
     require_at_least("--workers", processes, 1)
     check_picture(out, dpi)
     study = open_study(url, name)
@@ -80,7 +80,7 @@ def compare(
         progress=not in_json,
     )
     print_with_picture(
-        comparison.plain(),
+        comparison.to_dict(),
         in_json,
         lambda: click.echo(f"{comparison}\n"),
         asked=out,

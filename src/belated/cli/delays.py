@@ -27,7 +27,7 @@ def delays(words: tuple[str, ...], url: str, in_json: bool, by: str | None) -> N
     """
     name, _ = split_name(words, 0, "[NAME]")
     report = open_study(url, name).delays(by)  # type: ignore[arg-type]  # the study refuses other words
-    print_result(report.plain(), in_json, lambda: format_report(report))
+    print_result(report.to_dict(), in_json, lambda: format_report(report))
 
 
 def format_report(report: DelayReport) -> str:

@@ -15,7 +15,7 @@ from belated.cli._common import json_option, require_at_least
 from belated.cli._picture import check_picture, choose_path, picture_options, print_with_picture
 from belated.comparison.demo import MEANING, DemoResult, SyntheticProblem, run_demo
 from belated.comparison.statistics import Summary
-from belated.execution.parallel import cores
+from belated.execution.parallel import count_cores
 from belated.learner.arrays import Array
 from belated.plotting.demo import draw_demo
 from belated.wording import align_columns
@@ -44,7 +44,7 @@ def demo(seeds: int, rounds: int, points: int, workers: int | None, out: Path | 
       $ belated demo
       $ belated demo --seeds 3 --rounds 50 --json
     """
-    workers = cores() if workers is None else workers
+    workers = count_cores() if workers is None else workers
     require_at_least("--seeds", seeds, 1)
     require_at_least("--rounds", rounds, 1)
     require_at_least("--points", points, 10)
@@ -53,7 +53,7 @@ def demo(seeds: int, rounds: int, points: int, workers: int | None, out: Path | 
     check_picture(path, dpi)
     result = run_demo(SyntheticProblem(points=points, rounds=rounds), range(seeds), workers, progress=not in_json)
     print_with_picture(
-        result.plain(),
+        result.to_dict(),
         in_json,
         lambda: print_table(result),
         asked=out,

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from belated import Study, Trial, Worst, studies
+from belated import Study, Trial, WorstValue, studies
 from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
 from belated.cli._format import format_value
 from belated.errors import NothingHeard
@@ -56,7 +56,7 @@ def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_t
     summary = summarize_study(study, everything)
     plain = {
         **summary,
-        "patience_changes": [change.plain() for change in changes],
+        "patience_changes": [change.to_dict() for change in changes],
         "trials": [add_age(trial, now, len(everything)) for trial in trials],
     }
 
@@ -113,7 +113,7 @@ def format_headline(study: Study, summary: dict[str, Any]) -> str:
     )
 
 
-def format_floor(floor: Worst) -> str:
+def format_floor(floor: WorstValue) -> str:
     """The floor, or what replaces it where one is needed and none was stated."""
     if floor.stated:
         return f", {floor}"
@@ -128,7 +128,7 @@ class PatienceChange:
     patience: Patience
     reason: str
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {"trial": self.trial, "m": self.patience.m, "patience": str(self.patience), "reason": self.reason}
 
 

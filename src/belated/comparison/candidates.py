@@ -12,12 +12,12 @@ from datetime import timedelta
 from typing import Any, Literal, TypeVar
 
 from belated.errors import Contradiction, InvalidInput
-from belated.learner.algorithms import PAPER, Algorithm, named
+from belated.learner.algorithms import PAPER, Algorithm, find_algorithm
 from belated.learner.silence import SILENCES, Silence
 from belated.patience import Patience
 from belated.settings import Settings
 from belated.study import Study
-from belated.validation import shown
+from belated.validation import format_value
 
 SAID = ("floor", "unknown", "waiting", "fading")  # silences of those whose algorithm implies none
 QUANTILES = (0.5, 0.8, 0.95)  # of the delays seen, for those who know a patience
@@ -40,7 +40,7 @@ class Candidate:
 
     @property
     def silence(self) -> str:
-        return name_of(self.settings.silence)
+        return name_silence(self.settings.silence)
 
     @property
     def patience(self) -> str:
@@ -59,11 +59,11 @@ class Candidate:
         return self.settings.algorithm, self.settings.silence, self.settings.patience
 
 
-def name_of(silence: Silence) -> str:
+def name_silence(silence: Silence) -> str:
     return silence.name
 
 
-def scale_of(settings: Settings, patience: Sequence[Wait] | None) -> Scale:
+def choose_time_scale(settings: Settings, patience: Sequence[Wait] | None) -> Scale:
     """Whether time is counted in rounds or by the clock: as the study does, or else as the patience asked for."""
     said = [Patience.of(m) for m in _list(patience, "patience")]
     finite = [m for m in (settings.patience, *said) if _has(m)]
@@ -80,7 +80,7 @@ def _has(patience: Patience) -> bool:
     return patience.auto or not math.isinf(patience.m)
 
 
-def wait_of(t: float, scale: Scale) -> int | str:
+def round_patience(t: float, scale: Scale) -> int | str:
     """A patience of at least t, in rounds or as a short duration: no more than a tenth longer."""
     if scale == "rounds":
         return max(1, math.ceil(t))
@@ -88,7 +88,7 @@ def wait_of(t: float, scale: Scale) -> int | str:
     return f"{max(1, math.ceil(t / size))}{unit}"
 
 
-def candidates(
+def list_candidates(
     settings: Settings,
     waits: Sequence[Wait],
     algorithms: Sequence[str | Algorithm] | None = None,
@@ -103,18 +103,18 @@ def candidates(
         settings, objective=replace(settings.objective, limits=None), patience=begun
     )  # a drawn f has no limits
     known = ["default", *PAPER] if algorithms is None else _list(algorithms, "algorithms")
-    chosen = [algorithm if isinstance(algorithm, Algorithm) else named(algorithm) for algorithm in known]
+    chosen = [algorithm if isinstance(algorithm, Algorithm) else find_algorithm(algorithm) for algorithm in known]
     words = [name for name in SAID if name in SILENCES] if silences is None else _list(silences, "silences")
     meant = [_silence(word) for word in words]
     found = [Candidate(free, own=True)]
     for algorithm in chosen:
         for silence in _silences(algorithm, meant, narrowed=silences is not None):
             for wait in _waits(algorithm, waits):
-                one = Candidate(_settled(free, algorithm, silence, wait))
+                one = Candidate(_settle(free, algorithm, silence, wait))
                 if all(one.key != other.key for other in found):
                     found.append(one)
     if len(found) == 1 and (algorithms is not None or silences is not None):
-        asked = f"{', '.join(a.name for a in chosen)} with silence {', '.join(map(name_of, meant))}"
+        asked = f"{', '.join(a.name for a in chosen)} with silence {', '.join(map(name_silence, meant))}"
         raise InvalidInput(f"nothing is left to compare the study's own settings with (got {asked})")
     return found
 
@@ -123,7 +123,7 @@ def _list(values: Sequence[Item] | None, what: str) -> list[Item]:
     if values is None:
         return []
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-        raise InvalidInput(f"{what} must be a list with something in it (got {shown(values)})")
+        raise InvalidInput(f"{what} must be a list with something in it (got {format_value(values)})")
     return list(values)
 
 
@@ -132,7 +132,7 @@ def _silence(said: Any) -> Silence:
         return SILENCES[said]
     if isinstance(said, str | type) or not callable(getattr(said, "fill", None)):
         raise InvalidInput(
-            f"silences must be of {', '.join(SILENCES)}, or values of belated.silence (got {shown(said)})"
+            f"silences must be of {', '.join(SILENCES)}, or values of belated.silence (got {format_value(said)})"
         )
     meant: Silence = said
     return meant
@@ -154,7 +154,7 @@ def _waits(algorithm: Algorithm, waits: Sequence[Wait]) -> Iterator[Wait]:
         yield from (wait for wait in waits if wait is not None or algorithm.implied.patience is None)
 
 
-def _settled(own: Settings, algorithm: Algorithm, silence: Silence, wait: Wait) -> Settings:
+def _settle(own: Settings, algorithm: Algorithm, silence: Silence, wait: Wait) -> Settings:
     """Settings as a study with them would have; what no algorithm implies is the study's own."""
     return Study.create(
         space=own.space,

@@ -10,12 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from belated.comparison.candidates import QUANTILES, Candidate, Scale, Wait, candidates, scale_of, wait_of
-from belated.comparison.compared import Compared, Measure, compared
+from belated.comparison.candidates import (
+    QUANTILES,
+    Candidate,
+    Scale,
+    Wait,
+    choose_time_scale,
+    list_candidates,
+    round_patience,
+)
+from belated.comparison.compared import ComparisonResult, Measure, build_result
 from belated.comparison.statistics import MOST
-from belated.comparison.world import Source, World, source
+from belated.comparison.world import World, WorldSource, read_source
 from belated.errors import InvalidInput
-from belated.execution.parallel import in_parallel
+from belated.execution.parallel import run_in_parallel
 from belated.execution.terminal import count_progress
 from belated.learner.algorithms import Algorithm
 from belated.learner.arrays import Array
@@ -25,12 +33,12 @@ from belated.record.ledger.memory import MemoryLedger
 from belated.simulation.clock import SimulatedClock
 from belated.simulation.simulate import simulate
 from belated.study import Study
-from belated.validation import shown, whole
+from belated.validation import format_value, require_whole
 
 FEWEST, LONGEST = 30, 200  # rounds, unless said
 
 
-class Job(NamedTuple):
+class CandidateJob(NamedTuple):
     """One candidate in one world."""
 
     world: World
@@ -38,7 +46,7 @@ class Job(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class CandidateRun:
     """What came of it, one entry per round."""
 
     gap: Array  # instantaneous regret
@@ -57,7 +65,7 @@ def compare(
     workers: int = 1,
     executor: Executor | None = None,
     progress: bool = True,
-) -> Compared:
+) -> ComparisonResult:
     """Which algorithm, silence and patience would have served this study best; print the answer.
 
     algorithms  names or values; None: the default and the paper's six
@@ -86,57 +94,61 @@ def compare(
     n = _within("seeds", seeds, 1, MOST)
     first, crew = _within("seed", seed, 0), _within("workers", workers, 1)
     asked = None if rounds is None else _within("rounds", rounds, 1)
-    scale = scale_of(study.settings, patience)
-    wanted = candidates(study.settings, patience or [1], algorithms, silences)  # refuses early what it will not take
-    made_of = source(study, scale)
+    scale = choose_time_scale(study.settings, patience)
+    wanted = list_candidates(
+        study.settings, patience or [1], algorithms, silences
+    )  # refuses early what it will not take
+    made_of = read_source(study, scale)
     if patience is None:
-        waits = [wait_of(made_of.seen.quantile(q), scale) for q in QUANTILES]
-        wanted = candidates(study.settings, waits, algorithms, silences)
+        waits = [round_patience(made_of.seen.quantile(q), scale) for q in QUANTILES]
+        wanted = list_candidates(study.settings, waits, algorithms, silences)
     T = _rounds(study, made_of) if asked is None else asked
     with count_progress(n * len(wanted), f"{len(wanted)} candidates, {n} seeds", shown=progress) as count:
         worlds = _worlds(made_of, range(first, first + n), T, crew, executor)
-        jobs = [Job(world, candidate) for world in worlds for candidate in wanted]
-        courses = in_parallel(run, jobs, crew, count, executor)
+        jobs = [CandidateJob(world, candidate) for world in worlds for candidate in wanted]
+        courses = run_in_parallel(run_candidate, jobs, crew, count, executor)
     simple, cumulative = measure_regrets(worlds, courses, len(wanted))
     measure: Measure = study.settings.regret
-    return compared(wanted, simple, cumulative, measure, _words(made_of, scale, T, n), _warning(made_of))
+    return build_result(wanted, simple, cumulative, measure, _words(made_of, scale, T, n), _warning(made_of))
 
 
 def _within(what: str, value: object, low: int, high: float = math.inf) -> int:
-    count = whole(value, what)
+    count = require_whole(value, what)
     if not low <= count <= high:
         rule = f"at least {low}" if math.isinf(high) else f"from {low} to {high}"
-        raise InvalidInput(f"{what} must be {rule} (got {shown(count)})")
+        raise InvalidInput(f"{what} must be {rule} (got {format_value(count)})")
     return count
 
 
-def _rounds(study: Study, made_of: Source) -> int:
+def _rounds(study: Study, made_of: WorldSource) -> int:
     """As many as the study has, but not too few to tell anything, nor too many to wait for."""
     T = min(max(study.rounds, FEWEST), LONGEST)
     Q = made_of.problem.Q
     return min(T, len(Q)) if study.settings.repeats == "never" and Q is not None else T
 
 
-class Plan(NamedTuple):
+class WorldPlan(NamedTuple):
     """A world still to be made."""
 
-    made_of: Source
+    made_of: WorldSource
     number: int
     rounds: int
 
 
-def _worlds(made_of: Source, numbers: Sequence[int], T: int, workers: int, executor: Executor | None) -> list[World]:
+def _worlds(
+    made_of: WorldSource, numbers: Sequence[int], T: int, workers: int, executor: Executor | None
+) -> list[World]:
     """One for each seed; with many contexts, each with a best query of its own, that takes a while."""
-    plans = [Plan(made_of, number, T) for number in numbers]
+    plans = [WorldPlan(made_of, number, T) for number in numbers]
     many = made_of.contexts is not None
-    return in_parallel(make, plans, workers if many else 1, executor=executor if many else None)
+    return run_in_parallel(make_world, plans, workers if many else 1, executor=executor if many else None)
 
 
-def make(plan: Plan) -> World:
+def make_world(plan: WorldPlan) -> World:
     return plan.made_of.world(plan.number, plan.rounds)
 
 
-def run(job: Job) -> Course:
+def run_candidate(job: CandidateJob) -> CandidateRun:
     """One study from its first query to its last."""
     world, settings = job.world, replace(job.candidate.settings, seed=job.world.number)
     study = Study(settings, MemoryLedger(), None, SimulatedClock())
@@ -151,11 +163,11 @@ def run(job: Job) -> Course:
         every=world.every,
     ):
         pass
-    return measured(study, world)
+    return measure_run(study, world)
 
 
-def measured(study: Study, world: World) -> Course:
-    """Regret in v after each round, as belated.regret has it, with the world's best and worst for all alike."""
+def measure_run(study: Study, world: World) -> CandidateRun:
+    """Regret in v after each round, as belated.measure_regret has it, with the world's best and worst for all alike."""
     trials, sign = study.trials(), study.settings.objective.sign
     gap = world.best - sign * np.array([world.nature.value(trial.params, trial.context) for trial in trials])
     used = [trial.status != "late" or study.settings.late == "use" for trial in trials]
@@ -168,10 +180,10 @@ def measured(study: Study, world: World) -> Course:
         visible = (usable[:n] <= n + 1) & (kind[:n] == kind[n - 1])
         if np.any(visible):
             simple[n - 1] = np.min(gap[:n][visible])
-    return Course(gap, simple)
+    return CandidateRun(gap, simple)
 
 
-def measure_regrets(worlds: Sequence[World], courses: Sequence[Course], k: int) -> tuple[Array, Array]:
+def measure_regrets(worlds: Sequence[World], courses: Sequence[CandidateRun], k: int) -> tuple[Array, Array]:
     """Simple and cumulative regret (candidates, seeds, rounds), against the best that the search or anyone found."""
     gaps = np.array([course.gap for course in courses]).reshape(len(worlds), k, -1)
     simple = np.array([course.simple for course in courses]).reshape(gaps.shape)
@@ -187,7 +199,7 @@ def measure_regrets(worlds: Sequence[World], courses: Sequence[Course], k: int) 
 # In words -----------------------------------------------------------------------------------------------------------
 
 
-def _words(made_of: Source, scale: Scale, T: int, n: int) -> str:
+def _words(made_of: WorldSource, scale: Scale, T: int, n: int) -> str:
     delay, settings = made_of.seen, made_of.settings
     within = _time(delay.quantile(0.5), scale)
     never = "" if delay.comes > 1 - 0.005 else f", {100 * (1 - delay.comes):.0f} % never"
@@ -207,7 +219,7 @@ def _words(made_of: Source, scale: Scale, T: int, n: int) -> str:
     )
 
 
-def _warning(made_of: Source) -> str:
+def _warning(made_of: WorldSource) -> str:
     heard = made_of.seen.report.heard
     if heard >= ENOUGH:
         return ""
@@ -215,5 +227,5 @@ def _warning(made_of: Source) -> str:
 
 
 def _time(t: float, scale: Scale) -> str:
-    wait = wait_of(t, scale)
+    wait = round_patience(t, scale)
     return wait if isinstance(wait, str) else f"{wait} round{'' if wait == 1 else 's'}"

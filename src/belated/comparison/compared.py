@@ -27,7 +27,7 @@ CAVEAT = "This world is the study's own belief, and no better than that: it cann
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Row:
+class ComparisonRow:
     """One candidate over all seeds."""
 
     candidate: Candidate
@@ -63,10 +63,10 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Compared:
+class ComparisonResult:
     """Candidates in worlds made of a study, the best first; print it."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     measure: Measure  # what they are judged by: the study's regret
     rounds: int
     seeds: int
@@ -74,16 +74,16 @@ class Compared:
     warning: str  # what makes them doubtful; empty when nothing does
 
     @property
-    def best(self) -> Row:
+    def best(self) -> ComparisonRow:
         return self.rows[0]
 
     @property
-    def own(self) -> Row:
+    def own(self) -> ComparisonRow:
         """What the study uses."""
         return next(row for row in self.rows if row.own)
 
     @cached_property
-    def alike(self) -> tuple[Row, ...]:
+    def alike(self) -> tuple[ComparisonRow, ...]:
         """The rows that cannot be told from the best."""
         best = self.best.last(self.measure)
         p = holm([sign_flip(row.last(self.measure), best) for row in self.rows[1:]])
@@ -168,7 +168,7 @@ class Compared:
             ]
         )
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything measured, as plain values; what is not a number is None."""
         return {
             "measure": self.measure,
@@ -196,21 +196,21 @@ class Compared:
             ],
         }
 
-    def _regret(self, row: Row) -> str:
+    def _regret(self, row: ComparisonRow) -> str:
         return f"{self.measure} regret {self._value(row)}"
 
-    def _value(self, row: Row) -> str:
+    def _value(self, row: ComparisonRow) -> str:
         return _cells([row.ends(self.measure)])[0].replace("±", " ± ")
 
 
-def compared(
+def build_result(
     candidates: Sequence[Candidate], simple: Array, cumulative: Array, measure: Measure, world: str, warning: str
-) -> Compared:
+) -> ComparisonResult:
     """The answer to what was measured: regrets (candidates, seeds, rounds), the study's own settings first."""
     ends = (simple if measure == "simple" else cumulative)[:, :, -1]
     p = [1.0, *holm([sign_flip(others, ends[0]) for others in ends[1:]])]
     rows = [
-        Row(
+        ComparisonRow(
             candidate=candidate,
             simple=simple[i],
             cumulative=cumulative[i],
@@ -220,7 +220,7 @@ def compared(
         for i, candidate in enumerate(candidates)
     ]
     rows.sort(key=lambda row: row.ends(measure).mean)
-    return Compared(
+    return ComparisonResult(
         rows=tuple(rows),
         measure=measure,
         rounds=simple.shape[2],

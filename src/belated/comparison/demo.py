@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from belated.comparison.statistics import Summary, summarize, summarize_curves
-from belated.execution.parallel import in_parallel
+from belated.execution.parallel import run_in_parallel
 from belated.execution.terminal import count_progress
 from belated.learner.algorithms import DEFAULT, PAPER
 from belated.learner.arrays import Array
 from belated.learner.delays.distributions import Poisson
-from belated.simulation.regret import regret
+from belated.simulation.regret import measure_regret
 from belated.simulation.samples import sample_function
 from belated.simulation.simulate import simulate
 from belated.space import Points
@@ -153,7 +153,7 @@ def run_method(run: MethodRun) -> RunResult:
         if trial.number == run.snapshot_after:
             snapshot = take_snapshot(study, problem, trial.number)
         since = time.process_time()
-    gaps = regret(study, f)
+    gaps = measure_regret(study, f)
     return RunResult(gaps.simple, gaps.cumulative, spent / problem.rounds, snapshot)
 
 
@@ -210,7 +210,7 @@ class DemoResult:
         least = f"{cheapest.method.label}, {cheapest.cumulative.mean[-1]:.1f}"
         return f"{first}{second} Least cumulative regret: {least}."
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything measured, as plain values; the standard error of a single seed is None."""
         return {
             "task": asdict(self.problem),
@@ -266,7 +266,7 @@ def run_demo(
     runs = [plan_run(seed, method) for seed in seeds for method in methods]
     note = f"{len(methods)} algorithms, {format_count(len(seeds), 'seed')}"
     with count_progress(len(runs), note, shown=progress) as count:
-        results = in_parallel(run_method, runs, workers, count)
+        results = run_in_parallel(run_method, runs, workers, count)
     by_method = [_gather_method(method, results[i :: len(methods)]) for i, method in enumerate(methods)]
     return DemoResult(problem, tuple(seeds), tuple(by_method))
 

@@ -26,20 +26,20 @@ from numpy.random import Generator
 from belated.delays.report import DelayReport, Waits
 from belated.errors import NothingHeard, SilenceWarning
 from belated.learner.arrays import Array
-from belated.learner.blas import one_thread
-from belated.learner.choice.candidates import listed_queries, with_context
-from belated.learner.choice.decide import prior
+from belated.learner.blas import use_one_thread
+from belated.learner.choice.candidates import join_context, list_queries
+from belated.learner.choice.decide import make_prior
 from belated.learner.choice.maximize import Search, maximize
 from belated.learner.choice.problem import Problem
 from belated.learner.confidence import Constant
-from belated.learner.gp.fit import FEWEST, Fit, fit, groups_of
+from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
 from belated.learner.gp.posterior import Path, Posterior
 from belated.learner.gp.scale import Bounds, Scale
 from belated.learner.policies import EXACT
 from belated.results import Trial
 from belated.settings import Settings
 from belated.study import Study
-from belated.validation import Params, frozen
+from belated.validation import Params, freeze
 
 # Streams of a world's random numbers, keyed (seed, 0, stream): noise and delays of query s are keyed (seed, s, ...).
 FUNCTION, CONTEXTS, SEARCH = 3, 4, 5
@@ -49,7 +49,7 @@ CANDIDATES, STARTS = 2048, 16  # of the search for the best v
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SeenDelays:
     """Delays as a study has seen them; one that is longer than all waiting so far never comes."""
 
     report: DelayReport
@@ -92,7 +92,7 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class ListedFunction:
     """A function on a finite set of rows."""
 
     place: Mapping[bytes, int]
@@ -103,10 +103,10 @@ class Listed:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnFunction:
     """A function drawn from a belief, in the user's units and within the floor and the ceiling that were stated."""
 
-    on_model: Path | Listed
+    on_model: Path | ListedFunction
     scale: Scale
     bounds: Bounds
 
@@ -122,9 +122,9 @@ class Nature:
     """One g and one v, and what follows from them; a delay for `simulate`, too."""
 
     settings: Settings
-    seen: Seen
-    g: Drawn
-    v: Drawn | None = None  # None: g
+    seen: SeenDelays
+    g: DrawnFunction
+    v: DrawnFunction | None = None  # None: g
     floor: float = 0.0  # what silence for ever is worth, where there is a v
 
     def outcome(self, params: Params, context: Params | None = None) -> float:
@@ -156,7 +156,7 @@ class Nature:
         return math.inf if u > share else self.seen.quantile(u / share, params, context)
 
     def _row(self, params: Params, context: Params | None) -> Array:
-        return with_context(self.z(context), self.settings.space.encode_all([params]))
+        return join_context(self.z(context), self.settings.space.encode_all([params]))
 
     def z(self, context: Params | None) -> Array:
         space = self.settings.context
@@ -168,9 +168,9 @@ class Nature:
         Q = problem.Q
         if Q is None:
             everywhere = Search(problem.compact, np.full(problem.compact.D, np.nan), anchors)
-            worth = ByDifferences(lambda X: sign * self.values(with_context(z, X)))
+            worth = ByDifferences(lambda X: sign * self.values(join_context(z, X)))
             Q = maximize(worth, everywhere, rng, count=CANDIDATES, starts=STARTS)
-        values = sign * self.values(with_context(z, Q))
+        values = sign * self.values(join_context(z, Q))
         return float(np.max(values)), float(np.min(values)) if floor is None else sign * floor
 
 
@@ -211,38 +211,38 @@ class World:
         """Which context each round is in."""
         if self.contexts is None:
             return [None] * len(self.best)
-        return [frozen(context) for context in self.contexts]
+        return [freeze(context) for context in self.contexts]
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class BeliefModel:
     """A belief and the scale it is on."""
 
     posterior: Posterior
     scale: Scale
 
-    def draw(self, problem: Problem, rng: Generator) -> Drawn:
+    def draw(self, problem: Problem, rng: Generator) -> DrawnFunction:
         """A function: exactly on a list of queries, pathwise elsewhere."""
-        Q = listed_queries(problem)
+        Q = list_queries(problem)
         if Q is None or len(Q) > EXACT:
-            return Drawn(self.posterior.path(rng), self.scale, problem.bounds)
-        return Drawn(Listed(problem.place, self.posterior.draw(Q, rng)), self.scale, problem.bounds)
+            return DrawnFunction(self.posterior.path(rng), self.scale, problem.bounds)
+        return DrawnFunction(ListedFunction(problem.place, self.posterior.draw(Q, rng)), self.scale, problem.bounds)
 
     def mean(self, rows: Array) -> Array:
         return self.scale.user(self.posterior.mean(rows))
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class WorldSource:
     """What worlds are drawn from: a study as it is now."""
 
     settings: Settings
     problem: Problem
-    g: Model
-    v: Model | None
+    g: BeliefModel
+    v: BeliefModel | None
     floor: float
     noise: float  # standard deviation, in the user's units
-    seen: Seen
+    seen: SeenDelays
     told: int  # outcomes
     contexts: Sequence[Params] | None  # of the trials so far
     every: float | None
@@ -257,7 +257,7 @@ class Source:
     def world(self, number: int, rounds: int) -> World:
         """The world of one seed."""
         rngs = [np.random.default_rng([WORLDS + number, 0, stream]) for stream in (FUNCTION, CONTEXTS, SEARCH)]
-        with one_thread():
+        with use_one_thread():
             g = self.g.draw(self.problem, rngs[0])
             v = None if self.v is None else self.v.draw(self.problem, rngs[0])
             nature = Nature(self.settings, self.seen, g, v, self.floor)
@@ -266,14 +266,14 @@ class Source:
                 given = [self.contexts[i] for i in rngs[1].integers(len(self.contexts), size=rounds)]
             extremes: dict[object, tuple[float, float]] = {}
             for context in given:
-                if frozen(context) not in extremes:
-                    extremes[frozen(context)] = nature.extremes(self.problem, self.anchors, context, rngs[2])
-        best, worst = np.array([extremes[frozen(context)] for context in given]).T
+                if freeze(context) not in extremes:
+                    extremes[freeze(context)] = nature.extremes(self.problem, self.anchors, context, rngs[2])
+        best, worst = np.array([extremes[freeze(context)] for context in given]).T
         contexts = None if self.contexts is None else [context or {} for context in given]
         return World(number, nature, self.noise, contexts, self.every, best, worst)
 
 
-def source(study: Study, scale: Literal["rounds", "clock"]) -> Source:
+def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
     """The study as a source of worlds; refused while it has heard too little to be one."""
     settings, trials = study.settings, study.trials()
     with warnings.catch_warnings(action="ignore", category=SilenceWarning):  # a report that nobody reads
@@ -288,13 +288,13 @@ def source(study: Study, scale: Literal["rounds", "clock"]) -> Source:
     algorithm = settings.algorithm
     if not isinstance(algorithm.width.beta, Constant):  # its lambda is the theory's, not the noise's
         algorithm = replace(algorithm, width=replace(algorithm.width, beta=Constant(1.0)))
-    problem, seen = replace(settings, algorithm=algorithm).problem, Seen(report)
+    problem, seen = replace(settings, algorithm=algorithm).problem, SeenDelays(report)
     failed = [trial for trial in trials if trial.failure == "infeasible"]
     silent = [trial for trial in trials if trial.outcome is None and trial.failure is None]
     y = np.array([trial.outcome for trial in told], dtype=float)
     floor = float(problem.bounds.stand_in(y) or 0.0)
     y = np.concatenate([y, np.full(len(failed), floor)])
-    with one_thread():
+    with use_one_thread():
         _ = seen.by_input  # computed once, here, and not by every worker
         g = v = _fitted(problem, _rows(settings, [*told, *failed]), y, [t.noise for t in told])
         if not settings.silence.forgets:
@@ -302,7 +302,7 @@ def source(study: Study, scale: Literal["rounds", "clock"]) -> Source:
             p = seen.still_comes(_ages(silent, len(trials), study.clock(), scale))
             y = np.concatenate([y, floor + p * (g.mean(X) - floor)])
             v = _fitted(problem, _rows(settings, [*told, *failed, *silent]), y, [None] * len(y))
-    return Source(
+    return WorldSource(
         settings,
         problem,
         g,
@@ -331,27 +331,27 @@ def _ages(trials: list[Trial], asked: int, now: float, scale: Literal["rounds", 
     return np.array([asked + 1 - trial.number for trial in trials], dtype=float)
 
 
-def _fitted(problem: Problem, X: Array, y: Array, noises: Sequence[float | None]) -> Model:
+def _fitted(problem: Problem, X: Array, y: Array, noises: Sequence[float | None]) -> BeliefModel:
     """The model of the study's algorithm, fitted anew to the first rows, those of `noises`, and conditioned on all."""
     algorithm, n = problem.algorithm, len(noises)
     scale = replace(algorithm.model.scaling(problem.bounds, y[:n]), least=-math.inf)
     sigma = np.full(len(y), math.nan)
     sigma[:n] = [math.nan if noise is None else noise for noise in noises]
-    y, lams, gp = scale.exact(y), np.square(sigma / scale.width), prior(problem, n + 1)
+    y, lams, gp = scale.exact(y), np.square(sigma / scale.width), make_prior(problem, n + 1)
     if n >= FEWEST:
-        shape = Fit(
+        shape = FitSettings(
             problem.kernel,
-            groups_of([width for part in problem.widths for width in part]),
+            group_columns([width for part in problem.widths for width in part]),
             given_kernel=algorithm.model.kernel is not None,
             lam=problem.lam(n + 1),
             mean=algorithm.model.mean,
             prior=algorithm.fitting.prior,
         )
         gp = fit(shape, gp, X[:n], y[:n], lams[:n])
-    return Model(gp.condition(X, y, np.where(np.isnan(lams), gp.lam, lams), listed_queries(problem)), scale)
+    return BeliefModel(gp.condition(X, y, np.where(np.isnan(lams), gp.lam, lams), list_queries(problem)), scale)
 
 
-def _pace(trials: list[Trial], delay: Seen) -> float:
+def _pace(trials: list[Trial], delay: SeenDelays) -> float:
     """Seconds from ask to ask, on average; where all were asked at once, a tenth of the median delay."""
     asked = [trial.asked_at for trial in trials]
     gap = (max(asked) - min(asked)) / max(1, len(asked) - 1)

@@ -18,7 +18,7 @@ from belated.learner.delays.distributions import (
     Sometimes,
     Uniform,
 )
-from belated.learner.delays.survival import Band, Survival, kaplan_meier, rho
+from belated.learner.delays.survival import Band, Survival, estimate_rho, kaplan_meier
 
 __all__ = [
     "Band",
@@ -34,6 +34,6 @@ __all__ = [
     "Sometimes",
     "Survival",
     "Uniform",
+    "estimate_rho",
     "kaplan_meier",
-    "rho",
 ]

@@ -25,11 +25,11 @@ from belated.delays.report import DelayReport, TimeScale, report_delays
 from belated.delays.wording import LEGEND, describe_patience, format_patience
 from belated.errors import InvalidInput, NotPositiveDefinite
 from belated.learner.arrays import Array
-from belated.learner.belief import Belief
-from belated.learner.blas import one_thread
-from belated.learner.choice.decide import gp_at, on_scale, scale_of, try_hyperparameters, width
-from belated.learner.choice.problem import Cache, Fitted
-from belated.learner.delays.survival import ENOUGH, Arrivals, Band, spread
+from belated.learner.belief import ModelBelief
+from belated.learner.blas import use_one_thread
+from belated.learner.choice.decide import compute_width, find_scale, make_gp, scale_history, try_hyperparameters
+from belated.learner.choice.problem import Cache, Hyperparameters
+from belated.learner.delays.survival import ENOUGH, Arrivals, Band, spread_evenly
 from belated.patience import SECONDS, Patience
 from belated.record.choices import Knowledge, look_at
 from belated.record.events import Adjusted
@@ -46,7 +46,7 @@ CHANGE = 0.2  # of m, below which it is left alone
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
+class PatienceCost:
     """What one patience would cost."""
 
     m: float  # rounds, or seconds by the clock
@@ -55,7 +55,7 @@ class Candidate:
     width: float  # ν(m), in units of β
     cost: float  # c(m), in units of β; inf while nothing has come within m
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "m": self.m,
             "rho": self.rho._asdict(),
@@ -75,7 +75,7 @@ class Advice:
     Too early to advise: 0 outcomes were heard, and it takes 10. Leave patience as it is (none).
     """
 
-    rows: tuple[Candidate, ...]  # by m
+    rows: tuple[PatienceCost, ...]  # by m
     recommended: float | None  # m; None: too early to say
     reason: str
     meaning: str  # what patience means to this study
@@ -89,7 +89,7 @@ class Advice:
         """The recommended one; None: too early to say."""
         return None if self.recommended is None else Patience(self.recommended, self.scale == "clock")
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The same as plain values, for JSON."""
         return {
             "recommended": self.recommended,
@@ -100,7 +100,7 @@ class Advice:
             "reason": self.reason,
             "meaning": self.meaning,
             "warning": self.warning,
-            "rows": [row.plain() for row in self.rows],
+            "rows": [row.to_dict() for row in self.rows],
         }
 
     def __str__(self) -> str:
@@ -132,7 +132,7 @@ class Advice:
             yield "now"
 
 
-class Spread(NamedTuple):
+class IntervalParts(NamedTuple):
     """What ν is made of."""
 
     beta: float
@@ -179,7 +179,7 @@ class AdviceBasis:
         """What each m would cost, and the best. An ask follows it, and has no time for the tests of a warning."""
         own, longest, times = self.settings.patience, self.arrivals.longest, self.arrivals.survival.times
         now = own.m if own.by_clock == self.by_clock and math.isfinite(own.m) else None
-        looked_at = {self._readable(float(times[i])) for i in spread(len(times), MOST)}
+        looked_at = {self._readable(float(times[i])) for i in spread_evenly(len(times), MOST)}
         came = 1 - self.arrivals.never
         quantiles = (self.arrivals.quantile(p * came) for p in SHOWN if came > 0)
         shown = {self._readable(t) for t in quantiles if t is not None}
@@ -205,18 +205,18 @@ class AdviceBasis:
             heard=self.arrivals.heard,
         )
 
-    def _candidate(self, m: float) -> Candidate:
+    def _candidate(self, m: float) -> PatienceCost:
         rho, unit = self.arrivals.rho(m), self.spread.beta or 1.0
         nu = self.spread.nu(m) / unit
-        return Candidate(
+        return PatienceCost(
             m=m,
             rho=rho,
-            open=None if self.rate is None else self.rate * waited(self.arrivals, m),
+            open=None if self.rate is None else self.rate * integrate_survival(self.arrivals, m),
             width=nu,
             cost=nu / rho.low if rho.low > 0 else math.inf,
         )
 
-    def _too_early(self, best: Candidate | None) -> str:
+    def _too_early(self, best: PatienceCost | None) -> str:
         """Why nothing can be advised yet; empty when something can."""
         heard = self.arrivals.heard
         if heard < ENOUGH or best is None:
@@ -230,27 +230,27 @@ class AdviceBasis:
         )
 
     @cached_property
-    def spread(self) -> Spread:
+    def spread(self) -> IntervalParts:
         """σ at every query, given all of them; the newest hyperparameters that serve, else the bound σ ≤ 1."""
         here = ~self.known.history.gone
         count = int(np.sum(here))
         try:
-            with one_thread():
+            with use_one_thread():
                 beta, sigma = try_hyperparameters(self.known.fits, self._newest)
         except NotPositiveDefinite:
-            return Spread(1.0, self.age[here], np.ones(count))
+            return IntervalParts(1.0, self.age[here], np.ones(count))
         older = np.full(count - len(sigma), float(np.mean(sigma)) if len(sigma) else 1.0)
-        return Spread(beta, self.age[here], np.concatenate([older, sigma]))
+        return IntervalParts(beta, self.age[here], np.concatenate([older, sigma]))
 
-    def _newest(self, fitted: Fitted | None) -> tuple[float, Array]:
+    def _newest(self, fitted: Hyperparameters | None) -> tuple[float, Array]:
         """β_t, and σ at the newest queries given each other."""
         problem, h, t = self.known.problem, self.known.history, self.known.t
         rows = np.flatnonzero(~h.gone)[-NEWEST:]
-        gp = gp_at(problem, fitted, t)
-        lams = on_scale(problem, h, scale_of(problem, h, fitted)).own_lams(gp)[rows]
+        gp = make_gp(problem, fitted, t)
+        lams = scale_history(problem, h, find_scale(problem, h, fitted)).own_lams(gp)[rows]
         posterior = gp.condition(h.X[rows], np.full(len(rows), gp.mean), lams)
         none = np.zeros(len(rows), dtype=bool)
-        beta = width(problem, Belief(posterior, none, none), problem.algorithm.moves[0], t, Cache())
+        beta = compute_width(problem, ModelBelief(posterior, none, none), problem.algorithm.moves[0], t, Cache())
         sigma = posterior.std(posterior.X) / np.sqrt(gp.kernel.diag(posterior.X))
         if not (math.isfinite(beta) and np.all(np.isfinite(sigma))):
             raise FloatingPointError
@@ -258,7 +258,7 @@ class AdviceBasis:
 
     # In words ---------------------------------------------------------------------------------------------------------
 
-    def _why(self, best: Candidate, rows: Sequence[Candidate]) -> str:
+    def _why(self, best: PatienceCost, rows: Sequence[PatienceCost]) -> str:
         rho = best.rho
         share = f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)"
         said = [f"Advised: {self._words(best.m)}. {share} of outcomes arrive by then."]
@@ -293,7 +293,7 @@ class AdviceBasis:
         return sorted((size for unit, size in SECONDS.items() if unit != "w"), reverse=True) if self.by_clock else []
 
 
-def waited(arrivals: Arrivals, m: float) -> float:
+def integrate_survival(arrivals: Arrivals, m: float) -> float:
     """∫_0^m S(a) da."""
     S = arrivals.survival
     ends = np.concatenate([S.times[S.times < m], [m]])
@@ -318,10 +318,10 @@ def is_due(state: State) -> bool:
     if not state.settings.patience.auto:
         return False
     last = next((row.asked.number for row in reversed(state.rows) if not row.asked.by_hand), 0)
-    return _stage(state.table.count_known(state.next_number)) > _stage(state.table.count_known(last))
+    return _count_stages(state.table.count_known(state.next_number)) > _count_stages(state.table.count_known(last))
 
 
-def _stage(heard: int) -> int:
+def _count_stages(heard: int) -> int:
     stage, least = 0, ENOUGH
     while heard >= least:
         stage, least = stage + 1, math.ceil(GROWTH * least)

@@ -19,15 +19,15 @@ import numpy as np
 from belated.delays.wording import FLOOR_WARNING, caution_about_outcome, describe_delays, describe_dependence
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
-from belated.learner.blas import one_thread
-from belated.learner.choice.candidates import with_context
-from belated.learner.delays.dependence import Verdict, by_outcome, by_query
+from belated.learner.blas import use_one_thread
+from belated.learner.choice.candidates import join_context
+from belated.learner.delays.dependence import Verdict, judge_by_outcome, judge_by_query
 from belated.learner.delays.survival import Arrivals, Band, Nearby
 from belated.patience import duration
 from belated.record.state import State
 from belated.settings import Settings
 from belated.space.encoding import Space
-from belated.validation import Params, number, shown
+from belated.validation import Params, format_value, require_number
 
 LEVEL = 0.05  # of all that is tested together (Holm)
 SHARES = (0.25, 0.5, 0.75, 0.9, 0.95)  # whose quantiles are shown
@@ -118,7 +118,7 @@ class DelayReport:
 
     def rho_at(self, params: Params, context: Params | None = None, m: float | str | timedelta | None = None) -> float:
         """The share that comes within m at one query: as rho says, unless delays were found to depend on it."""
-        row = with_context(self._context(context), self.settings.space.encode_all([params]))
+        row = join_context(self._context(context), self.settings.space.encode_all([params]))
         model = self._nearby(self.scale)
         if model is None:
             return self.rho(m).estimate
@@ -161,13 +161,13 @@ class DelayReport:
             raise InvalidInput('give a time, such as "1h", or rounds=10')
         if rounds is not None:
             scale: TimeScale = "rounds"
-            further = number(rounds, "rounds")
+            further = require_number(rounds, "rounds")
         else:
             if not isinstance(within, str | timedelta):
-                raise InvalidInput(f'within must be a timedelta or a string such as "1h" (got {shown(within)})')
+                raise InvalidInput(f'within must be a timedelta or a string such as "1h" (got {format_value(within)})')
             scale, further = "clock", duration(within, "within")
         if further < 0:
-            raise InvalidInput(f"rounds must be at least 0 (got {shown(rounds)})")
+            raise InvalidInput(f"rounds must be at least 0 (got {format_value(rounds)})")
         waits, model = self._on(scale), self._nearby(scale)
         age = waits.waited[self.out]
         if model is None:
@@ -211,7 +211,7 @@ class DelayReport:
             return ""
         return FLOOR_WARNING
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The same as plain values, for JSON."""
         return {
             "scale": self.scale,
@@ -255,7 +255,9 @@ class DelayReport:
         if not isinstance(m, str | timedelta):
             return m
         if self.scale == "rounds":
-            raise InvalidInput(f'm must be a number of rounds; study.delays(by="clock") counts time (got {shown(m)})')
+            raise InvalidInput(
+                f'm must be a number of rounds; study.delays(by="clock") counts time (got {format_value(m)})'
+            )
         return duration(m, "m")
 
     def _context(self, context: Params | None) -> Array:
@@ -282,22 +284,22 @@ class DelayReport:
     def _verdicts(self) -> dict[Literal["query", "context", "outcome"], Verdict | None]:
         waits, rng = self._waits, self._rng(0)
         query, context = self._columns("query"), self._columns("context")
-        with one_thread():
+        with use_one_thread():
             return {
-                "query": by_query(query, waits.waited, waits.came, rng, context),
-                "context": by_query(context, waits.waited, waits.came, rng, query) if context else None,
+                "query": judge_by_query(query, waits.waited, waits.came, rng, context),
+                "context": judge_by_query(context, waits.waited, waits.came, rng, query) if context else None,
                 "outcome": self._by_outcome([]),
             }
 
     def _by_outcome(self, beside: Sequence[Array]) -> Verdict | None:
         waits, came = self._waits, self._waits.came
         y = self.settings.objective.sign * self.y[came]
-        return by_outcome(y, waits.waited[came], waits.limit[came], self._rng(1), beside)
+        return judge_by_outcome(y, waits.waited[came], waits.limit[came], self._rng(1), beside)
 
     @cached_property
     def _beyond_the_query(self) -> bool:
         """Whether the outcome still tells something of the delay when query and context are allowed for."""
-        with one_thread():
+        with use_one_thread():
             verdict = self._by_outcome(self._columns("query", "context", rows=self._waits.came))
         return verdict is not None and verdict.p <= LEVEL
 
@@ -326,7 +328,7 @@ class DelayReport:
         if not self._matter:
             return None
         if scale not in self._models:
-            with one_thread():
+            with use_one_thread():
                 self._models[scale] = Nearby.fit(self.X[:, self._matter], self._on(scale).arrivals)
         return self._models[scale]
 
@@ -345,7 +347,7 @@ def _while(passed: Sequence[bool]) -> Iterator[bool]:
 def report_delays(state: State, now: float, by: TimeScale | None = None) -> DelayReport:
     """What is known at the clock reading `now`; later events do not change it."""
     if by not in (None, "rounds", "clock"):
-        raise InvalidInput(f'by must be "rounds" or "clock" (got {shown(by)})')
+        raise InvalidInput(f'by must be "rounds" or "clock" (got {format_value(by)})')
     settings, history = state.settings, state.history(now)
     n = len(state.rows)
     knew = np.maximum.accumulate(np.array([row.asked.knew for row in state.rows], dtype=np.intp))

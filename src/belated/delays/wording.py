@@ -13,7 +13,7 @@ from belated.patience import Patience
 from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.space.parameters import Choice
-from belated.validation import shown
+from belated.validation import format_value
 from belated.wording import format_count, join_words
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ def _list_options(space: Space | None, name: str) -> list[str]:
     i = space.names.index(name)
     if isinstance(space.parameters, tuple):
         parameter = space.parameters[i]
-        return [shown(option) for option in parameter.options] if isinstance(parameter, Choice) else []
-    return [shown(value) for value in dict.fromkeys(row[i] for row in space.parameters.rows)]
+        return [format_value(option) for option in parameter.options] if isinstance(parameter, Choice) else []
+    return [format_value(value) for value in dict.fromkeys(row[i] for row in space.parameters.rows)]
 
 
 # Advice ---------------------------------------------------------------------------------------------------------------

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from belated.errors import Infeasible, InvalidInput
-from belated.validation import Params, number, shown
+from belated.validation import Params, format_value, require_number
 
-Objective = Callable[..., float]
+ObjectiveFunction = Callable[..., float]
 Contexts = Iterable[Params] | Callable[[int], Params]
 
 
 @dataclass(frozen=True)
-class Answer:
+class Evaluation:
     """What came of one call of f."""
 
     kind: Literal["told", "lost", "infeasible"]
@@ -23,21 +23,21 @@ class Answer:
     reason: str = ""
 
 
-def evaluate(f: Objective, params: Params, context: Params | None) -> Answer:
+def evaluate(f: ObjectiveFunction, params: Params, context: Params | None) -> Evaluation:
     """f(params) or f(params, context): a finite number, or why there is none."""
     try:
         y = f(dict(params)) if context is None else f(dict(params), dict(context))
     except Infeasible as error:
-        return Answer("infeasible", reason=one_line(error))
+        return Evaluation("infeasible", reason=format_error(error))
     except BaseException as error:
-        return Answer("lost", reason=one_line(error))
+        return Evaluation("lost", reason=format_error(error))
     try:
-        return Answer("told", value=number(y, "the value of f"))
+        return Evaluation("told", value=require_number(y, "the value of f"))
     except InvalidInput as error:
-        return Answer("lost", reason=str(error))
+        return Evaluation("lost", reason=str(error))
 
 
-def one_line(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """An exception as one short line."""
     try:
         text = " ".join(str(error).split())
@@ -51,7 +51,7 @@ def check_objective(f: object, contextual: bool) -> None:
     """Refuse what cannot be called as f will be."""
     takes = "(params, context)" if contextual else "(params)"
     if not callable(f):
-        raise InvalidInput(f"f must be a function of {takes} (got {shown(f)})")
+        raise InvalidInput(f"f must be a function of {takes} (got {format_value(f)})")
     try:
         signature = inspect.signature(f)
     except (TypeError, ValueError):
@@ -62,7 +62,7 @@ def check_objective(f: object, contextual: bool) -> None:
         raise InvalidInput(f"f must take {takes} (got one that takes {signature})") from None
 
 
-def contexts_of(contexts: Contexts | None, rounds: int, contextual: bool) -> Callable[[int], Params | None]:
+def make_context_source(contexts: Contexts | None, rounds: int, contextual: bool) -> Callable[[int], Params | None]:
     """The context of round s: of a list always the same one, whichever run asks it."""
     if contextual and contexts is None:
         raise InvalidInput("contexts must be given: this study has a context")
@@ -76,10 +76,10 @@ def contexts_of(contexts: Contexts | None, rounds: int, contextual: bool) -> Cal
         if len(contexts) < rounds:
             raise InvalidInput(f"contexts must have one for each of {rounds} rounds (got {len(contexts)})")
         return lambda s: contexts[s - 1]
-    return in_turn(contexts)
+    return take_in_turn(contexts)
 
 
-def in_turn(contexts: Iterable[Params]) -> Callable[[int], Params]:
+def take_in_turn(contexts: Iterable[Params]) -> Callable[[int], Params]:
     """One context after the other, whatever the round's number."""
     rest = iter(contexts)
 

@@ -18,19 +18,19 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from belated.errors import AlreadyEnded, AlreadyTold, Closed, Exhausted, InvalidInput, NothingHeard, NoWorkers, Outside
-from belated.execution.evaluate import Answer, Contexts, Objective, check_objective, contexts_of
-from belated.execution.terminal import CtrlC, Show, progress_bar
-from belated.execution.workers import Handed, Processes, Workers
+from belated.execution.evaluate import Contexts, Evaluation, ObjectiveFunction, check_objective, make_context_source
+from belated.execution.terminal import InterruptGate, Show, progress_bar
+from belated.execution.workers import ExecutorWorkers, ProcessWorkers, Workers
 from belated.results import Receipt, Trial
 from belated.settings import Settings
-from belated.validation import Params, shown, whole
+from belated.validation import Params, format_value, require_whole
 
 log = logging.getLogger("belated")
 
 POLL = 1.0  # seconds between looks at the clock, at most, when patience is by the clock
 
 
-class Studied(Protocol):
+class StudyLike(Protocol):
     """What optimize needs of a study."""
 
     @property
@@ -72,8 +72,8 @@ class Run:
 
 
 def optimize(
-    study: Studied,
-    f: Objective,
+    study: StudyLike,
+    f: ObjectiveFunction,
     rounds: int = 100,
     workers: int = 4,
     *,
@@ -83,21 +83,21 @@ def optimize(
     resume: bool = True,
 ) -> Run:
     """See Study.optimize."""
-    total, at_once = whole(rounds, "rounds"), whole(workers, "workers")
+    total, at_once = require_whole(rounds, "rounds"), require_whole(workers, "workers")
     if total < 0:
         raise InvalidInput(f"rounds must be at least 0 (got {total})")
     if at_once < 1:
         raise InvalidInput(f"workers must be at least 1 (got {at_once})")
     if executor is not None and not isinstance(executor, Executor):
-        raise InvalidInput(f"executor must be a concurrent.futures.Executor (got {shown(executor)})")
+        raise InvalidInput(f"executor must be a concurrent.futures.Executor (got {format_value(executor)})")
     check_objective(f, study.settings.context is not None)
-    context_of = contexts_of(contexts, total, study.settings.context is not None)
-    team: Workers = Processes(f) if executor is None else Handed(f, executor)
-    left = _left_behind(study) if resume else []
+    context_of = make_context_source(contexts, total, study.settings.context is not None)
+    team: Workers = ProcessWorkers(f) if executor is None else ExecutorWorkers(f, executor)
+    left = _list_left_behind(study) if resume else []
     if not left and study.rounds >= total:
         return Run()
-    with CtrlC() as ctrl_c:
-        going = _Going(study, team, total, at_once, context_of, ctrl_c, deque(left))
+    with InterruptGate() as ctrl_c:
+        going = _Loop(study, team, total, at_once, context_of, ctrl_c, deque(left))
         try:
             team.begin()
             with progress_bar(total, shown=progress) as show:
@@ -119,7 +119,7 @@ class Call:
     """One evaluation that is out."""
 
     trial: Trial
-    future: Future[Answer]
+    future: Future[Evaluation]
     since: float  # seconds of the study's clock
     after: int  # the last number that had been asked
     returned: int  # how many calls had come back in time
@@ -127,17 +127,17 @@ class Call:
 
 
 @dataclass
-class _Going:
+class _Loop:
     """The loop: as many calls out as there are workers, those that outlast patience not counted."""
 
-    study: Studied
+    study: StudyLike
     team: Workers
     rounds: int
     workers: int
     context_of: Callable[[int], Params | None]
-    ctrl_c: CtrlC
+    ctrl_c: InterruptGate
     left: deque[Trial]
-    calls: dict[Future[Answer], Call] = field(default_factory=dict)
+    calls: dict[Future[Evaluation], Call] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     died: set[int] = field(default_factory=set)  # trials whose worker died once
     last: int = 0  # the last number seen
@@ -159,7 +159,7 @@ class _Going:
 
     def salvage(self) -> None:
         """Tell what has come meanwhile; only outcomes, for Ctrl-C may be why an evaluation failed."""
-        for future in [future for future in self.calls if future.done() and _came(future)]:
+        for future in [future for future in self.calls if future.done() and _has_answer(future)]:
             if future.result().kind == "told":
                 self._tell(self.calls.pop(future).trial, future.result())
 
@@ -209,8 +209,8 @@ class _Going:
 
     # Waiting ----------------------------------------------------------------------------------------------------------
 
-    def _done(self, timeout: float | None) -> list[Future[Answer]]:
-        with self.ctrl_c.welcome():
+    def _done(self, timeout: float | None) -> list[Future[Evaluation]]:
+        with self.ctrl_c.allow():
             done, _ = wait(self.calls, timeout, FIRST_COMPLETED)
         return sorted(done, key=lambda future: self.calls[future].trial.number)
 
@@ -243,9 +243,9 @@ class _Going:
 
     # Telling ----------------------------------------------------------------------------------------------------------
 
-    def _hear(self, done: Sequence[Future[Answer]]) -> None:
-        for future in sorted(done, key=_came, reverse=True):  # outcomes first: a failure may be the end
-            reason = "" if _came(future) else self.team.explain(future, worked=self.answered)
+    def _hear(self, done: Sequence[Future[Evaluation]]) -> None:
+        for future in sorted(done, key=_has_answer, reverse=True):  # outcomes first: a failure may be the end
+            reason = "" if _has_answer(future) else self.team.explain(future, worked=self.answered)
             call = self.calls.pop(future)
             self.returned += not call.outlasted
             if reason:
@@ -257,20 +257,20 @@ class _Going:
     def _again(self, trial: Trial, reason: str) -> None:
         """A worker failed, not f: evaluate the trial again, once."""
         if trial.number in self.died:
-            return self._tell(trial, Answer("lost", reason=f"{reason}, twice"))
+            return self._tell(trial, Evaluation("lost", reason=f"{reason}, twice"))
         log.warning("trial %d is evaluated again: %s", trial.number, reason)
         self.died.add(trial.number)
         self.left.appendleft(trial)
         return None
 
-    def _tell(self, trial: Trial, answer: Answer) -> None:
+    def _tell(self, trial: Trial, answer: Evaluation) -> None:
         try:
             if answer.kind == "told":
                 self.study.tell(trial, answer.value)
             else:
                 self.study.fail(trial, answer.kind)
         except Outside as error:
-            return self._tell(trial, Answer("lost", reason=str(error)))
+            return self._tell(trial, Evaluation("lost", reason=str(error)))
         except (AlreadyTold, AlreadyEnded) as error:  # someone else was quicker, and says otherwise
             self._count("refused")
             log.info("%s", error)
@@ -285,12 +285,12 @@ class _Going:
         return None
 
 
-def _came(future: Future[Answer]) -> bool:
+def _has_answer(future: Future[Evaluation]) -> bool:
     """Whether a future that is done holds an answer."""
     return not future.cancelled() and future.exception() is None
 
 
-def _left_behind(study: Studied) -> list[Trial]:
+def _list_left_behind(study: StudyLike) -> list[Trial]:
     """The trials that nobody evaluates any more, as far as a ledger can tell: those without an outcome.
 
     Rounds do not pass while nobody asks, so what was left pending still is. The clock does: what was interrupted on

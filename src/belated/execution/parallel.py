@@ -21,12 +21,12 @@ class WorkerLost(BelatedError, RuntimeError):
     """A worker ended before its job was done, perhaps for lack of memory; try again with --workers 1."""
 
 
-def cores() -> int:
+def count_cores() -> int:
     """How many cores we may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_parallel(
+def run_in_parallel(
     run: Callable[[Job], Result],
     jobs: Sequence[Job],
     workers: int,
@@ -40,24 +40,24 @@ def in_parallel(
     if not jobs:
         return []
     if executor is not None:
-        futures = _sent(executor, run, jobs)
+        futures = _submit(executor, run, jobs)
         try:
-            return _awaited(futures, done)
+            return _collect(futures, done)
         finally:
             for future in futures:
                 future.cancel()
     if workers == 1:
         results = []
         for job in jobs:
-            results.append(_on_one_thread(run, job))
+            results.append(_run_on_one_thread(run, job))
             done(results[-1])
         return results
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(workers, len(jobs)), multiprocessing.get_context("spawn")) as pool:
         try:
             with _interrupts_blocked():
-                futures = _sent(pool, run, jobs)
-            return _awaited(futures, done)
+                futures = _submit(pool, run, jobs)
+            return _collect(futures, done)
         except BrokenProcessPool:
             raise WorkerLost from None
         except BaseException:
@@ -66,17 +66,17 @@ def in_parallel(
             raise
 
 
-def _sent(executor: Executor, run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Future[Result]]:
-    return [executor.submit(_on_one_thread, run, job) for job in jobs]
+def _submit(executor: Executor, run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Future[Result]]:
+    return [executor.submit(_run_on_one_thread, run, job) for job in jobs]
 
 
-def _awaited(futures: list[Future[Result]], done: Callable[[Result], None]) -> list[Result]:
+def _collect(futures: list[Future[Result]], done: Callable[[Result], None]) -> list[Result]:
     for future in as_completed(futures):
         done(future.result())
     return [future.result() for future in futures]
 
 
-def _on_one_thread(run: Callable[[Job], Result], job: Job) -> Result:
+def _run_on_one_thread(run: Callable[[Job], Result], job: Job) -> Result:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):

@@ -12,13 +12,13 @@ from types import FrameType, TracebackType
 Show = Callable[[int, Callable[[], str]], None]  # (how many are done, what to say beside the bar)
 
 
-class CtrlC:
+class InterruptGate:
     """Ctrl-C, taken while waiting and never in the middle of an ask or a tell; a second one is taken at once."""
 
     def __init__(self) -> None:
         self.came = self.open = self.ours = False
 
-    def __enter__(self) -> CtrlC:
+    def __enter__(self) -> InterruptGate:
         in_main = threading.current_thread() is threading.main_thread()
         self.ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if self.ours:
@@ -39,7 +39,7 @@ class CtrlC:
         self.came = True
 
     @contextmanager
-    def welcome(self) -> Iterator[None]:
+    def allow(self) -> Iterator[None]:
         self.open = True  # before looking: one that comes in between is taken here
         try:
             if self.came:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from belated.errors import InvalidInput, NoWorkers
-from belated.execution.evaluate import Answer, Objective, evaluate, one_line
-from belated.validation import Params, shown
+from belated.execution.evaluate import Evaluation, ObjectiveFunction, evaluate, format_error
+from belated.validation import Params, format_value
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -34,10 +34,10 @@ class Workers(Protocol):
     def begin(self) -> None:
         """Make sure that f can be evaluated at all, or say what is in the way."""
 
-    def submit(self, params: Params, context: Params | None) -> Future[Answer]:
+    def submit(self, params: Params, context: Params | None) -> Future[Evaluation]:
         """Have f evaluated."""
 
-    def explain(self, future: Future[Answer], *, worked: bool) -> str:
+    def explain(self, future: Future[Evaluation], *, worked: bool) -> str:
         """Why a future failed; raises NoWorkers when others would fail as well. worked: some have not."""
 
     def end(self) -> None:
@@ -48,29 +48,29 @@ class Workers(Protocol):
 
 
 @dataclass
-class Handed:
+class ExecutorWorkers:
     """Any concurrent.futures.Executor. It stays the user's: it is not shut down."""
 
-    f: Objective
+    f: ObjectiveFunction
     executor: Executor
-    futures: list[Future[Answer]] = field(default_factory=list)
+    futures: list[Future[Evaluation]] = field(default_factory=list)
 
     def begin(self) -> None:
         """There is nothing to start."""
 
-    def submit(self, params: Params, context: Params | None) -> Future[Answer]:
+    def submit(self, params: Params, context: Params | None) -> Future[Evaluation]:
         try:
             future = self.executor.submit(evaluate, self.f, params, context)
         except RuntimeError as error:  # shut down, or broken
-            raise NoWorkers(f"the executor takes no more work ({one_line(error)}); {PENDING}") from None
+            raise NoWorkers(f"the executor takes no more work ({format_error(error)}); {PENDING}") from None
         self.futures = [out for out in self.futures if not out.done()] + [future]
         return future
 
-    def explain(self, future: Future[Answer], *, worked: bool) -> str:
+    def explain(self, future: Future[Evaluation], *, worked: bool) -> str:
         if future.cancelled():
             return "its evaluation was cancelled"
         error = future.exception()
-        reason = "" if error is None else one_line(error)
+        reason = "" if error is None else format_error(error)
         if isinstance(error, BrokenExecutor) or not worked:
             raise NoWorkers(f"the executor could not evaluate f ({reason}); {PENDING}")
         return reason
@@ -84,12 +84,12 @@ class Handed:
 
 
 @dataclass(eq=False)
-class Worker:
+class WorkerProcess:
     """A pool of one process, so that one that is killed takes no other's work with it."""
 
     pool: ProcessPoolExecutor
     ready: Future[str]  # what is wrong with f over there; empty when nothing is
-    last: Future[Answer] | None = None
+    last: Future[Evaluation] | None = None
 
     @property
     def idle(self) -> bool:
@@ -97,11 +97,11 @@ class Worker:
 
 
 @dataclass
-class Processes:
+class ProcessWorkers:
     """Local processes, started afresh (spawn) when one is needed and none is idle."""
 
-    f: Objective
-    workers: list[Worker] = field(default_factory=list)
+    f: ObjectiveFunction
+    workers: list[WorkerProcess] = field(default_factory=list)
     _blob: bytes = b""
 
     def begin(self) -> None:
@@ -111,20 +111,20 @@ class Processes:
             self._blob = bytes(ForkingPickler.dumps(self.f))
         except Exception as error:
             raise InvalidInput(
-                f"f cannot be sent to a worker process ({one_line(error)}); {REMEDY} (got {shown(self.f)})"
+                f"f cannot be sent to a worker process ({format_error(error)}); {REMEDY} (got {format_value(self.f)})"
             ) from None
         self._check(self._start())
 
-    def submit(self, params: Params, context: Params | None) -> Future[Answer]:
+    def submit(self, params: Params, context: Params | None) -> Future[Evaluation]:
         worker = next((worker for worker in self.workers if worker.idle), None) or self._start()
         try:
-            worker.last = worker.pool.submit(call, params, context)
+            worker.last = worker.pool.submit(call_function, params, context)
         except BrokenExecutor as error:  # it died while idle
             worker.last = Future()
             worker.last.set_exception(error)
         return worker.last
 
-    def explain(self, future: Future[Answer], *, worked: bool) -> str:
+    def explain(self, future: Future[Evaluation], *, worked: bool) -> str:
         worker = next((worker for worker in self.workers if worker.last is future), None)
         if worker is not None:  # otherwise it seemed idle, was given more to do, and is ended when that fails
             self._check(worker)
@@ -151,17 +151,17 @@ class Processes:
             worker.pool.shutdown(wait=True, cancel_futures=True)
         self.workers.clear()
 
-    def _start(self) -> Worker:
+    def _start(self) -> WorkerProcess:
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
-        pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=settle)
-        with sigint_blocked():  # and so it is over there, until the worker has settled
-            worker = Worker(pool, pool.submit(receive, self._blob))
+        pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=set_up_worker)
+        with block_interrupts():  # and so it is over there, until the worker has settled
+            worker = WorkerProcess(pool, pool.submit(receive_function, self._blob))
         self.workers.append(worker)
         return worker
 
-    def _check(self, worker: Worker) -> None:
+    def _check(self, worker: WorkerProcess) -> None:
         """Whether the worker started, and f arrived."""
         try:
             wrong = worker.ready.result()
@@ -171,11 +171,13 @@ class Processes:
                 f"and {PENDING}"
             ) from None
         if wrong:
-            raise InvalidInput(f"f cannot be found in a worker process ({wrong}); {REMEDY} (got {shown(self.f)})")
+            raise InvalidInput(
+                f"f cannot be found in a worker process ({wrong}); {REMEDY} (got {format_value(self.f)})"
+            )
 
 
 @contextmanager
-def sigint_blocked() -> Iterator[None]:
+def block_interrupts() -> Iterator[None]:
     """Ctrl-C goes to every process at the terminal; hold it back in this thread and in what it starts."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -189,10 +191,10 @@ def sigint_blocked() -> Iterator[None]:
 
 # In the worker process ------------------------------------------------------------------------------------------------
 
-HERE: dict[str, Objective] = {}  # f, once it was received
+HERE: dict[str, ObjectiveFunction] = {}  # f, once it was received
 
 
-def settle() -> None:
+def set_up_worker() -> None:
     """Leave Ctrl-C to the parent, and end with it. Doing nothing is not ignoring: what f starts hears Ctrl-C."""
     signal.signal(signal.SIGINT, lambda *_: None)
     if hasattr(signal, "pthread_sigmask"):
@@ -209,16 +211,16 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def receive(blob: bytes) -> str:
+def receive_function(blob: bytes) -> str:
     """Keep f for the calls to come; what is wrong with it, if anything."""
     from multiprocessing.reduction import ForkingPickler
 
     try:
         HERE["f"] = ForkingPickler.loads(blob)
     except Exception as error:
-        return one_line(error)
+        return format_error(error)
     return ""
 
 
-def call(params: Params, context: Params | None) -> Answer:
+def call_function(params: Params, context: Params | None) -> Evaluation:
     return evaluate(HERE["f"], params, context)

@@ -16,12 +16,12 @@ from belated.errors import InvalidInput
 from belated.learner.confidence import Constant, Theory
 from belated.learner.fitting import Fitting, HeardAndSettled, Schedule
 from belated.learner.gp.fit import FEWEST, HyperPrior
-from belated.learner.gp.kernels import SE, Kernel, Matern52, kernel_of
+from belated.learner.gp.kernels import SE, Kernel, Matern52, read_kernel
 from belated.learner.gp.scale import FloorToOne, Robust, Scaling
 from belated.learner.policies import UCB, LogEI, Overtaking, Policy, ThompsonSampling
 from belated.learner.silence import Floor, Ignored, Silence, Unknown
 from belated.learner.width import ONE, Beta, BetaWidth, CensoredWidth, Width
-from belated.validation import checked, is_positive, shown
+from belated.validation import format_value, is_positive, require_rule
 
 
 @dataclass(frozen=True)
@@ -189,15 +189,15 @@ def paper(
     >>> Study.create(space=Points([0.0, 0.5, 1.0]), algorithm=algorithm, floor=0.0, patience=20, seed=0)
     Study(GP-UCB-SDF, maximize, silence=floor, 0 trials, 0 heard)
     """
-    known = named(name, PAPER)
+    known = find_algorithm(name, PAPER)
     if kernel is not None and (isinstance(kernel, type) or not callable(getattr(kernel, "on", None))):
-        raise InvalidInput(f"kernel must be a value of belated.kernels, such as SE(0.1) (got {shown(kernel)})")
+        raise InvalidInput(f"kernel must be a value of belated.kernels, such as SE(0.1) (got {format_value(kernel)})")
     if lam is not None and not is_positive(lam):
-        raise InvalidInput(f"lam must be a positive finite number (got {shown(lam)})")
+        raise InvalidInput(f"lam must be a positive finite number (got {format_value(lam)})")
     if isinstance(beta, bool) or not isinstance(beta, (int, float, Constant, Theory)):
-        raise InvalidInput(f"beta must be a number or confidence.Theory(...) (got {shown(beta)})")
+        raise InvalidInput(f"beta must be a number or confidence.Theory(...) (got {format_value(beta)})")
     if not isinstance(beta, (Constant, Theory)):
-        beta = Constant(checked("beta", beta, "be a finite number of at least 0", lambda v: 0 <= v < math.inf))
+        beta = Constant(require_rule("beta", beta, "be a finite number of at least 0", lambda v: 0 <= v < math.inf))
     if refit_every is not None and (
         isinstance(refit_every, bool) or not isinstance(refit_every, int) or refit_every < 1
     ):
@@ -217,14 +217,14 @@ def paper(
     )
 
 
-def algorithm_of(spec: Mapping[str, Any]) -> Algorithm:
+def read_algorithm(spec: Mapping[str, Any]) -> Algorithm:
     """The algorithm that a `spec()` names."""
     if spec["algorithm"] not in PAPER:
-        return named(spec["algorithm"])
+        return find_algorithm(spec["algorithm"])
     beta, kernel = spec["beta"], spec["kernel"]
     return paper(
         spec["algorithm"],
-        kernel=None if kernel is None else kernel_of(kernel),
+        kernel=None if kernel is None else read_kernel(kernel),
         lam=spec["lam"],
         beta=Theory(**beta) if isinstance(beta, Mapping) else beta,
         refit_every=spec["refit_every"],
@@ -232,7 +232,7 @@ def algorithm_of(spec: Mapping[str, Any]) -> Algorithm:
     )
 
 
-def named(name: object, table: dict[str, Algorithm] | None = None) -> Algorithm:
+def find_algorithm(name: object, table: dict[str, Algorithm] | None = None) -> Algorithm:
     """The algorithm of that name."""
     table = {**PAPER, "default": DEFAULT} if table is None else table
     if isinstance(name, str) and name in table:

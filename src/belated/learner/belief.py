@@ -9,13 +9,13 @@ import numpy as np
 
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
-from belated.learner.gp.posterior import GP, Grown, Posterior
-from belated.learner.history import History, arrived
-from belated.learner.silence import Silence, believed
+from belated.learner.gp.posterior import GP, GrowingPosterior, Posterior
+from belated.learner.history import History, order_by_arrival
+from belated.learner.silence import Silence, fill_with_belief
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class ModelBelief:
     """A posterior, and which of its rows the policies need to know about."""
 
     posterior: Posterior
@@ -40,11 +40,11 @@ class Belief:
 
 
 @dataclass
-class Memory:
+class FactorCache:
     """The factors that a study keeps between asks: of the known rows, and of the rows of the belief."""
 
-    heard: Grown = field(default_factory=Grown)
-    belief: Grown = field(default_factory=Grown)
+    heard: GrowingPosterior = field(default_factory=GrowingPosterior)
+    belief: GrowingPosterior = field(default_factory=GrowingPosterior)
 
 
 def believe(
@@ -52,19 +52,19 @@ def believe(
     silence: Silence,
     h: History,
     Q: Array | None = None,
-    memory: Memory | None = None,
+    memory: FactorCache | None = None,
     z: Array | None = None,
     fill_noise: float = 0.0,
-) -> Belief:
+) -> ModelBelief:
     """The belief that a silence makes of a history. `memory` only saves time: without it the numbers are the same.
 
     With `fill_noise` a pending query that is filled far from the belief is taken as an outcome with noise of its own,
     that share of the distance: where little is known it counts in full, beside what was heard it bends nothing."""
-    memory = memory or Memory()
+    memory = memory or FactorCache()
     floor = gp.mean if h.floor is None else h.floor
     h = replace(h, y=np.where(h.infeasible, floor, h.y))
     lams = h.own_lams(gp)
-    in_order = arrived(h)
+    in_order = order_by_arrival(h)
     made: list[Posterior] = []
 
     def heard() -> Posterior:
@@ -81,7 +81,7 @@ def believe(
         shares, widths = (None if parts is None else parts[last] for parts in (shares, widths))
     own = lams[rows] if shares is None else lams[rows] / shares
     if fill_noise and np.any(h.pending[rows]):
-        distance = np.nan_to_num(y_tilde - believed(h, heard)[rows])
+        distance = np.nan_to_num(y_tilde - fill_with_belief(h, heard)[rows])
         own = np.where(h.pending[rows], np.maximum(own, np.square(fill_noise * distance)), own)
     posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q)
-    return Belief(posterior, h.known[rows], h.recent[rows], np.empty(0) if z is None else z, widths)
+    return ModelBelief(posterior, h.known[rows], h.recent[rows], np.empty(0) if z is None else z, widths)

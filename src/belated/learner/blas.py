@@ -25,7 +25,7 @@ class _Held:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def use_one_thread() -> Iterator[None]:
     """Small matrices are slower on two BLAS threads than on one, much slower on a busy machine."""
     with _Held.lock:
         if _Held.count == 0:
@@ -45,7 +45,7 @@ def one_thread() -> Iterator[None]:
 
 
 @cache
-def versions() -> Mapping[str, str]:
+def describe_versions() -> Mapping[str, str]:
     """With the same of these, and one thread, the same events give the same query bit for bit."""
     import numpy
     import scipy

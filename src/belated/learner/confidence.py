@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from belated.errors import InvalidInput, NotPositiveDefinite
 from belated.learner.arrays import Array
-from belated.validation import checked
+from belated.validation import require_rule
 
 
 class Covariance(Protocol):
@@ -328,7 +328,7 @@ P = 1 / (4 * math.e * math.sqrt(math.pi))  # p, line 762
 def _widths(T: int, m: float, beta_T: float, gamma_T: float, B_y: float, lam: float) -> float:
     """Σ_t ν_t σ_{t-1}(x_t) ≤ C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T  (the proof of Theorem 2)."""
     _least_0("m", m)
-    checked("lam", lam, "be a finite number greater than 1, as Theorem 1 asks", lambda v: 1 < v < math.inf)
+    require_rule("lam", lam, "be a finite number greater than 1, as Theorem 1 asks", lambda v: 1 < v < math.inf)
     gain, C1_squared = _least_0("gamma_T", gamma_T), 2 / math.log1p(1 / lam)
     first = math.sqrt(C1_squared * _count("T", T, 1) * gain) * _least_0("beta_T", beta_T)
     return first + m * _positive("B_y", B_y) * C1_squared * gain
@@ -366,16 +366,16 @@ def _count(name: str, value: object, least: int) -> int:
 
 
 def _delta(delta: float) -> float:
-    return checked("delta", delta, "lie in (0, 1)", lambda v: 0 < v < 1)
+    return require_rule("delta", delta, "lie in (0, 1)", lambda v: 0 < v < 1)
 
 
 def _rho(rho: float) -> float:
-    return checked("rho", rho, "lie in [0, 1]", lambda v: 0 <= v <= 1)
+    return require_rule("rho", rho, "lie in [0, 1]", lambda v: 0 <= v <= 1)
 
 
 def _least_0(name: str, value: float) -> float:
-    return checked(name, value, "be a finite number of at least 0", lambda v: 0 <= v < math.inf)
+    return require_rule(name, value, "be a finite number of at least 0", lambda v: 0 <= v < math.inf)
 
 
 def _positive(name: str, value: float) -> float:
-    return checked(name, value, "be a finite number greater than 0", lambda v: 0 < v < math.inf)
+    return require_rule(name, value, "be a finite number greater than 0", lambda v: 0 < v < math.inf)

@@ -50,7 +50,7 @@ class History:
         return np.where(np.isnan(self.lams), gp.lam, self.lams)
 
 
-def arrived(h: History) -> NDArray[np.intp]:
+def order_by_arrival(h: History) -> NDArray[np.intp]:
     """The known rows in order of arrival."""
     rows = np.flatnonzero(h.known)
     return rows[np.argsort(h.order[rows], kind="stable")]

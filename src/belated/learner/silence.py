@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.gp.posterior import Posterior
-from belated.learner.history import History, arrived
+from belated.learner.history import History, order_by_arrival
 from belated.validation import Fieldless
 
 LOOKED_AT = 200  # waits that are compared by query, spread evenly over the order of asking
@@ -114,7 +114,7 @@ class Unknown(Fieldless):
     uses_floor = False
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
-        return _rows(h, h.known | h.pending, believed(h, heard))
+        return _rows(h, h.known | h.pending, fill_with_belief(h, heard))
 
     def spec(self) -> dict[str, object]:
         return {"silence": self.name}
@@ -162,7 +162,7 @@ class Ignored(Fieldless):
     uses_floor = False
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
-        rows = arrived(h)
+        rows = order_by_arrival(h)
         return Filled(rows, h.y[rows])
 
     def spec(self) -> dict[str, object]:
@@ -193,7 +193,7 @@ class Nearest:
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
         from scipy.spatial.distance import cdist
 
-        fill = believed(h, heard)
+        fill = fill_with_belief(h, heard)
         known = np.flatnonzero(h.known)
         if len(known) and np.any(h.pending):
             means = heard().mean(h.X[known])
@@ -228,7 +228,7 @@ class Fading(Fieldless):
     uses_floor = True
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
-        p, never = comes(h)
+        p, never = estimate_arrival(h)
         silent = ~h.known & ~h.gone
         unheard = np.full(len(h.X), np.nan)
         if np.any(silent):
@@ -241,15 +241,15 @@ class Fading(Fieldless):
         return {"silence": self.name}
 
 
-def comes(h: History) -> tuple[Array, Array]:
+def estimate_arrival(h: History) -> tuple[Array, Array]:
     """P(it still comes | out for so long) and P(it never comes), for every query             (n,), (n,)."""
     # only here: `import belated` is lighter without it
-    from belated.learner.delays.survival import ENOUGH, Arrivals, Nearby, spread
+    from belated.learner.delays.survival import ENOUGH, Arrivals, Nearby, spread_evenly
 
     counted = np.flatnonzero(~np.isnan(h.waited))
     arrivals = Arrivals(h.waited[counted], h.arrived[counted])
     age = np.nan_to_num(h.waited)
-    some = counted[spread(len(counted), LOOKED_AT)]
+    some = counted[spread_evenly(len(counted), LOOKED_AT)]
     near = Nearby.fit(h.X[some], Arrivals(h.waited[some], h.arrived[some]), MARGIN)
     if math.isinf(near.width):
         return arrivals.comes(age), np.full(len(age), arrivals.never if arrivals.heard >= ENOUGH else 0.5)
@@ -272,7 +272,7 @@ class Halfway:
         return self.base.forgets
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
-        belief = believed(h, heard)
+        belief = fill_with_belief(h, heard)
         fill = np.where(h.pending, floor + self.share * (belief - floor), h.y)
         rows, y_tilde, shares, widths = self.base.fill(h, floor, heard)
         farther = h.pending[rows] & (np.abs(fill[rows] - belief[rows]) < np.abs(y_tilde - belief[rows]))
@@ -289,7 +289,7 @@ def _with_ones(shares: Array | None, more: int) -> Array | None:
     return None if shares is None else np.concatenate([shares, np.ones(more)])
 
 
-def believed(h: History, heard: Callable[[], Posterior]) -> Array:
+def fill_with_belief(h: History, heard: Callable[[], Posterior]) -> Array:
     """The mean given the known rows at every pending query, NaN elsewhere                     (n,)."""
     fill = np.full(len(h.X), np.nan)
     if np.any(h.pending):
@@ -307,6 +307,6 @@ SILENCES: dict[str, Silence] = {
 }
 
 
-def silence_of(spec: Mapping[str, Any]) -> Silence:
+def read_silence(spec: Mapping[str, Any]) -> Silence:
     """The silence that a `spec()` names."""
     return Nearest(spec["k"]) if spec["silence"] == "nearest" else SILENCES[spec["silence"]]

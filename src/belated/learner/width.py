@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from belated.learner.belief import Belief
+from belated.learner.belief import ModelBelief
 from belated.learner.confidence import Constant, Theory, beta_baseline, beta_sdf_ts, beta_sdf_ucb
 from belated.learner.policies import Policy, ThompsonSampling
 
@@ -26,7 +26,7 @@ class BetaWidth:
         """β_t where the theory sets it, γ_{t-1} being `gamma`."""
         return beta_baseline(theory, gamma)
 
-    def widening(self, belief: Belief) -> float:
+    def widening(self, belief: ModelBelief) -> float:
         """What is added to β_t."""
         return 0.0
 
@@ -41,7 +41,7 @@ class CensoredWidth:
         rule = beta_sdf_ts if isinstance(policy, ThompsonSampling) else beta_sdf_ucb
         return rule(theory, gamma, 1.0)
 
-    def widening(self, belief: Belief) -> float:
+    def widening(self, belief: ModelBelief) -> float:
         return belief.recent_spread()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from belated.comparison.compared import CAVEAT, Compared, Row
+from belated.comparison.compared import CAVEAT, ComparisonResult, ComparisonRow
 from belated.comparison.statistics import summarize_curves
 from belated.plotting.style import (
     COLOUR,
@@ -40,7 +40,7 @@ SHOWN = 6  # curves at most
 BARS = 10  # error bars of a curve at most
 
 
-def draw_comparison(compared: Compared, name: str, out: Path, dpi: int = 150) -> None:
+def draw_comparison(compared: ComparisonResult, name: str, out: Path, dpi: int = 150) -> None:
     """Write the picture; the ending of the file name (FORMATS) says in which format."""
     lines = [line for text in (compared.answer, f"{compared.world} {CAVEAT}") for line in textwrap.wrap(text, 158)]
     high = ROW * max(len(compared.rows), LEAST)
@@ -58,14 +58,14 @@ def draw_comparison(compared: Compared, name: str, out: Path, dpi: int = 150) ->
         save_page(figure, out, dpi)
 
 
-def choose_marks(row: Row) -> tuple[str, dict[str, Any]]:
+def choose_marks(row: ComparisonRow) -> tuple[str, dict[str, Any]]:
     """The colour and the mark of a candidate: UCB a dot, Thompson an open square, the default a diamond."""
     colour, thompson, default = COLOUR.get(row.silence, OTHER), "TS" in row.algorithm, row.algorithm == "default"
     mark = {"marker": "D" if default else "s" if thompson else "o", "markersize": 5.4 if default else 5.0}
     return colour, {**mark, "color": colour, "markerfacecolor": "white" if thompson else colour}
 
 
-def draw_legend(figure: Figure, compared: Compared, tall: float) -> None:
+def draw_legend(figure: Figure, compared: ComparisonResult, tall: float) -> None:
     """What colours and marks mean, in a row under the title."""
     from matplotlib.lines import Line2D
 
@@ -91,7 +91,7 @@ def draw_legend(figure: Figure, compared: Compared, tall: float) -> None:
     )
 
 
-def draw_final_regrets(axes: Axes, compared: Compared, high: float) -> None:
+def draw_final_regrets(axes: Axes, compared: ComparisonResult, high: float) -> None:
     """Regret after the last round: every seed faintly, the mean with its standard error; a line at the study's own."""
     rows, n = compared.rows, compared.seeds
     limit = 1.12 * max(row.ends(compared.measure).mean + _find_error(row, compared) for row in rows) or 1.0
@@ -127,21 +127,21 @@ def draw_final_regrets(axes: Axes, compared: Compared, high: float) -> None:
                   fontsize=9.5, color=SOFT)  # fmt: skip
 
 
-def _format_name(row: Row) -> str:
+def _format_name(row: ComparisonRow) -> str:
     return (
         f"{row.algorithm}, {row.silence}" if row.candidate.settings.algorithm.implied.silence is None else row.algorithm
     )
 
 
-def _format_patience(row: Row) -> str:
+def _format_patience(row: ComparisonRow) -> str:
     return "" if row.patience == "none" else row.patience
 
 
-def _find_error(row: Row, compared: Compared) -> float:
+def _find_error(row: ComparisonRow, compared: ComparisonResult) -> float:
     return 0.0 if compared.seeds == 1 else row.ends(compared.measure).error
 
 
-def draw_curves(axes: Axes, compared: Compared, high: float) -> None:
+def draw_curves(axes: Axes, compared: ComparisonResult, high: float) -> None:
     """Regret by round: of the best, of the study's own settings, and of the best of every other silence."""
     rows = choose_rows(compared)
     T = compared.rounds
@@ -173,7 +173,7 @@ def draw_curves(axes: Axes, compared: Compared, high: float) -> None:
     label_ends(axes, compared, rows, high)
 
 
-def choose_rows(compared: Compared) -> list[Row]:
+def choose_rows(compared: ComparisonResult) -> list[ComparisonRow]:
     """The rows whose curves are drawn, the best first."""
     chosen = [compared.best, compared.own]
     for row in compared.rows:
@@ -182,7 +182,7 @@ def choose_rows(compared: Compared) -> list[Row]:
     return [row for row in compared.rows if any(row is other for other in chosen[:SHOWN])]
 
 
-def label_ends(axes: Axes, compared: Compared, rows: list[Row], high: float) -> None:
+def label_ends(axes: Axes, compared: ComparisonResult, rows: list[ComparisonRow], high: float) -> None:
     """Each line's name to the right of its end, pushed apart so that none covers another."""
     to_axes = axes.transData + axes.transAxes.inverted()
     heights = [float(to_axes.transform((0, row.ends(compared.measure).mean))[1]) for row in rows]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from belated import Study, Worst
+from belated import Study, WorstValue
 from belated.errors import NothingHeard
 from belated.learner.arrays import Array
 from belated.learner.delays.survival import Survival, kaplan_meier
@@ -21,7 +21,7 @@ from belated.results import Trial
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Parameter, Real
 from belated.space.points import Points
-from belated.validation import Params, key_of
+from belated.validation import Params, make_key
 
 GRID = 161  # points of a curve
 DOTS = 12  # an integer with at most this many values is drawn as dots
@@ -70,7 +70,7 @@ class StudyView:
     told: Array  # likewise; NaN while unheard                            (n,)
     survival: Survival
     waiting: Array  # how long those not heard have waited                 (k,)
-    floor: Worst
+    floor: WorstValue
     recommended: Params | None
     context: Params | None
     slices: Sequence[BeliefSlice]
@@ -161,7 +161,7 @@ def read_slice(
         values = list_values(kind)
         everywhere = [{**base, name: value} for value in values]
     labels = place_options(kind, values)
-    place = (lambda v: float(labels[key_of(v)])) if labels is not None else float
+    place = (lambda v: float(labels[make_key(v)])) if labels is not None else float
     if of_context:
         beliefs = [study.posterior([here], z) for z in everywhere]
         mean, std = np.array([b.mean[0] for b in beliefs]), np.array([b.std[0] for b in beliefs])
@@ -228,7 +228,7 @@ def list_values(kind: Parameter) -> list[Any]:
 
 def drop_repeats(values: Sequence[Any]) -> list[Any]:
     """Each value once, in order."""
-    return list({key_of(value): value for value in values}.values())
+    return list({make_key(value): value for value in values}.values())
 
 
 def place_options(kind: Parameter | None, values: Sequence[Any]) -> Mapping[object, int] | None:
@@ -236,4 +236,4 @@ def place_options(kind: Parameter | None, values: Sequence[Any]) -> Mapping[obje
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     if isinstance(kind, Real | Integer) or (kind is None and numeric):
         return None
-    return {key_of(value): place for place, value in enumerate(drop_repeats(values))}
+    return {make_key(value): place for place, value in enumerate(drop_repeats(values))}

@@ -13,9 +13,9 @@ import numpy as np
 
 from belated.errors import NotPositiveDefinite
 from belated.learner.arrays import Array
-from belated.learner.blas import one_thread
-from belated.learner.choice.decide import belief_at, try_hyperparameters
-from belated.learner.choice.problem import Cache, Fitted
+from belated.learner.blas import use_one_thread
+from belated.learner.choice.decide import compute_belief, try_hyperparameters
+from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.gp.domain import Compact
 from belated.learner.gp.posterior import Posterior
 from belated.learner.history import History
@@ -32,7 +32,7 @@ def find_disagreements(settings: Settings, events: Sequence[Event]) -> Iterator[
     """(invariant, sentence) for every one of I10, I11, I13 that does not hold."""
     state, cache, stops = State(settings), Cache(), {len(events) * k // 4 for k in (1, 2, 3)}
     now = max((e.considered_at for e in events if isinstance(e, Asked)), default=0.0)
-    with one_thread():
+    with use_one_thread():
         for position, event in enumerate(events, start=1):
             state.apply(event)
             if position in stops:
@@ -64,8 +64,8 @@ def _believe(state: State, h: History, cache: Cache) -> tuple[Array, float] | No
         z = h.X[-1, : problem.split] if len(h.X) else np.full(problem.split, 0.5)
         rows = np.vstack([rows, np.hstack([np.broadcast_to(z, (32, problem.split)), spread])])
 
-    def attempt(fitted: Fitted | None) -> tuple[Posterior, Array, Array]:
-        posterior = belief_at(problem, h, t, fitted, problem.silence, cache, np.empty(0))[0].posterior
+    def attempt(fitted: Hyperparameters | None) -> tuple[Posterior, Array, Array]:
+        posterior = compute_belief(problem, h, t, fitted, problem.silence, cache, np.empty(0))[0].posterior
         return posterior, *posterior.mean_and_std(rows)
 
     try:

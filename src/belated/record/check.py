@@ -30,11 +30,11 @@ from belated.errors import BelatedError, UnknownStudy
 from belated.record.beliefs import find_disagreements
 from belated.record.choices import replay_choice
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Told
-from belated.record.ledger import store
+from belated.record.ledger import open_store
 from belated.record.state import State
 from belated.results import Trial
 from belated.settings import Settings
-from belated.validation import listed, shown
+from belated.validation import format_names, format_value
 
 MODELLED = 2000  # trials: above it the belief is not computed again, and again
 
@@ -84,10 +84,10 @@ Flag = Callable[[str, int | None, str], None]  # invariant, trial number, senten
 
 def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport:
     """Check one study, or every study at a url; the newest `replays` choices of each are computed again."""
-    place = store(url)
+    place = open_store(url)
     names = place.names()
     if name is not None and name not in names:
-        raise UnknownStudy(f"there is no study {shown(name)}; there are {listed(names) or 'none'}")
+        raise UnknownStudy(f"there is no study {format_value(name)}; there are {format_names(names) or 'none'}")
     findings = [CheckFinding(invariant="I14", study="(store)", number=None, sentence=fault) for fault in place.faults()]
     remarks: list[str] = []
     counts: Counter[str] = Counter(studies=len(names) if name is None else 1)
@@ -136,7 +136,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
     keys: set[tuple[str, int]] = set()
     for position, event in enumerate(events, start=1):
         number = getattr(event, "number", None)
-        if wrong := [f"{k} = {v!r}" for k, v in _readings(event) if not _finite(v)]:
+        if wrong := [f"{k} = {v!r}" for k, v in _list_readings(event) if not _is_finite(v)]:
             flag("I12" if "at" in wrong[0] else "I13", number, f"{', '.join(wrong)} must be a finite number")
         if isinstance(event, Asked):
             if number != last + 1:
@@ -157,7 +157,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
                 flag("I2", number, f"key {event.key!r} was used before")
             keys.add((event.key or "", event.part))
             last, at_ask = event.number, position if event.part == event.parts - 1 else at_ask
-            if fault := _torn(event, events[position : position + 1]):
+            if fault := _explain_torn(event, events[position : position + 1]):
                 flag("I2", number, fault)
         elif number is not None and not (isinstance(number, int) and 1 <= number <= last):
             flag("I3", number, f"something happened to it before it was asked (position {position})")
@@ -183,14 +183,14 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             elif number is not None and event.value is not None:
                 told[number] = (event.value, event.noise)
         elif isinstance(event, Adjusted):
-            if fault := _misplaced(event, settings, events[position : position + 1]):
+            if fault := _explain_misplaced(event, settings, events[position : position + 1]):
                 flag("I9", None, fault)
                 return Counter(events=len(events))
             patience = event.m
         elif isinstance(event, Ended):
             ended = min(ended, position)
         state.apply(event)
-    now = max((v for event in events for k, v in _readings(event) if "at" in k), default=0.0)
+    now = max((v for event in events for k, v in _list_readings(event) if "at" in k), default=0.0)
     for number in range(1, last + 1):
         trial, row = state.trial(number, now), state.rows[number - 1]
         if (None if trial.outcome is None else (trial.outcome, trial.noise)) != told.get(number):
@@ -216,18 +216,20 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
     )
 
 
-def _misplaced(event: Adjusted, settings: Settings, after: Sequence[Event]) -> str:
+def _explain_misplaced(event: Adjusted, settings: Settings, after: Sequence[Event]) -> str:
     """What is wrong with a change of patience."""
     if not settings.patience.auto or event.by_clock != settings.patience.by_clock:
         return f"patience {settings.patience} was changed, which is not for the study to do"
-    if not (_finite(event.m) and event.m > 0 and (event.by_clock or event.m == int(event.m)) and event.reason.strip()):
+    if not (
+        _is_finite(event.m) and event.m > 0 and (event.by_clock or event.m == int(event.m)) and event.reason.strip()
+    ):
         return f"patience was changed to {event.m!r}: it needs a time, and a reason"
     if not (after and isinstance(after[0], Asked) and after[0].part == 0 and not after[0].by_hand):
         return "patience was changed, and the query that was asked at that moment is missing"
     return ""
 
 
-def _torn(event: Asked, after: Sequence[Event]) -> str:
+def _explain_torn(event: Asked, after: Sequence[Event]) -> str:
     """What is missing right after one row of a batch, or of a query that came with its outcome."""
     follower = after[0] if after else None
     if event.part < event.parts - 1:
@@ -238,7 +240,7 @@ def _torn(event: Asked, after: Sequence[Event]) -> str:
     return ""
 
 
-def _readings(event: Event) -> Iterator[tuple[str, Any]]:
+def _list_readings(event: Event) -> Iterator[tuple[str, Any]]:
     """Every number that an event carries: clock readings (at, asked_at, considered_at) and outcomes."""
     for name in ("at", "asked_at", "considered_at", "value", "noise", "floor"):
         reading = getattr(event, name, None)
@@ -246,7 +248,7 @@ def _readings(event: Event) -> Iterator[tuple[str, Any]]:
             yield name, reading
 
 
-def _finite(value: object) -> bool:
+def _is_finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -270,12 +272,12 @@ def check_acknowledged(
     def flag(invariant: str, number: int | None, sentence: str) -> None:
         findings.append(CheckFinding(invariant=invariant, study=name, number=number, sentence=sentence))
 
-    events = list(store(url).ledger(name).read())
+    events = list(open_store(url).ledger(name).read())
     kept = {e.number: e for e in events if isinstance(e, Asked)}
     by_key: dict[str, set[int]] = {}
     for key, trial in asks:
         event = kept.get(trial.number)
-        if event is None or _bytes(trial) != _bytes(event) or (key is not None and event.key != key):
+        if event is None or _encode_query(trial) != _encode_query(event) or (key is not None and event.key != key):
             flag("I1", trial.number, f"it was acknowledged with {dict(trial.params)!r} and is not in the ledger so")
         by_key.setdefault(f"key {key!r}" if key is not None else f"trial {trial.number}", set()).add(trial.number)
     for key_, numbers in by_key.items():
@@ -307,7 +309,7 @@ def check_acknowledged(
     return replace(report, findings=tuple(findings))
 
 
-def _bytes(asked: Trial | Asked) -> str:
+def _encode_query(asked: Trial | Asked) -> str:
     """A query as bytes: floats by their shortest exact digits."""
     context: Mapping[str, Any] | None = asked.context
     return json.dumps([dict(asked.params), None if context is None else dict(context)], sort_keys=True)

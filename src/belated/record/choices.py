@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from belated.learner.arrays import Array, Mask
-from belated.learner.blas import one_thread, versions
+from belated.learner.blas import describe_versions, use_one_thread
 from belated.learner.choice.candidates import SAME
-from belated.learner.choice.decide import decide, shortfall, silence_of
-from belated.learner.choice.problem import Cache, Chosen, Fitted, Problem, Situation
+from belated.learner.choice.decide import adapt_silence, decide, measure_shortfall
+from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
 from belated.learner.gp.domain import Finite
 from belated.learner.history import History
 from belated.record.events import Asked, Event
 from belated.record.state import State
-from belated.results import Replay, Worst
+from belated.results import Replay, WorstValue
 from belated.settings import Settings
 from belated.validation import Params
 
@@ -28,7 +28,7 @@ class Knowledge(NamedTuple):
     problem: Problem
     history: History
     t: int  # the next number
-    fits: list[Fitted]
+    fits: list[Hyperparameters]
 
 
 def look_at(state: State, now: float) -> Knowledge:
@@ -36,7 +36,9 @@ def look_at(state: State, now: float) -> Knowledge:
     return Knowledge(state.problem, state.history(now), state.next_number, list(state.fits))
 
 
-def prepare_choice(state: State, now: float, context: Params | None, fixed: Params | None) -> Callable[[Cache], Chosen]:
+def prepare_choice(
+    state: State, now: float, context: Params | None, fixed: Params | None
+) -> Callable[[Cache], Decision]:
     """The next query at the clock reading `now`, still to be computed; later events do not change it."""
     known = look_at(state, now)
     situation = find_situation(state, known.history, state.encode_context(context)[1], fixed)
@@ -80,11 +82,11 @@ def _out(state: State, h: History) -> Mask:
     return h.pending | (~h.known & ~h.gone) if state.settings.silence.forgets else h.pending
 
 
-def find_worst(state: State, now: float) -> Worst:
+def find_worst(state: State, now: float) -> WorstValue:
     """The floor, or what stands in for it, and whether anything looks at it."""
     h, problem = state.history(now), state.problem
-    fills = any(silence_of(problem, move).uses_floor for move in problem.algorithm.turns(problem.cumulative))
-    return Worst(
+    fills = any(adapt_silence(problem, move).uses_floor for move in problem.algorithm.turns(problem.cumulative))
+    return WorstValue(
         value=problem.bounds.stand_in(h.y[h.seen]),
         stated=problem.bounds.floor is not None,
         used=fills or problem.algorithm.model.scaling.uses_floor or bool(np.any(h.infeasible)),
@@ -97,20 +99,20 @@ def replay_choice(settings: Settings, events: Iterable[Event], asked: Asked) -> 
     for position, event in enumerate(events, start=1):
         if position <= asked.knew or (isinstance(event, Asked) and event.number < asked.number):
             state.apply(event)
-    with one_thread():
+    with use_one_thread():
         choice = prepare_choice(state, asked.considered_at, asked.context, asked.fixed)(Cache())
         params = decode_choice(settings, choice.x, asked.fixed)
         same = params == dict(asked.params)
         gap = 0.0 if same else _measure_gap(state, asked, choice)
-    alike = (asked.versions or state.versions) == versions()
+    alike = (asked.versions or state.versions) == describe_versions()
     return Replay(number=asked.number, params=params, same=same, alike=alike, gap=gap)
 
 
-def _measure_gap(state: State, asked: Asked, choice: Chosen) -> float:
+def _measure_gap(state: State, asked: Asked, choice: Decision) -> float:
     """How much worse a recorded query is than this choice, as a share of the acquisition's range."""
     history = state.history(asked.considered_at)
     situation = find_situation(state, history, state.encode_context(asked.context)[1], asked.fixed)
     rng = np.random.default_rng([state.settings.seed, asked.number])
     fits = state.fits if choice.fitted is None else [*state.fits, choice.fitted]
     x = state.settings.space.encode(asked.params)
-    return shortfall(state.problem, history, situation, fits, rng, x, choice.x)
+    return measure_shortfall(state.problem, history, situation, fits, rng, x, choice.x)

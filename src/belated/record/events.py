@@ -108,7 +108,7 @@ DEFAULTS = {kind: [(f.name, f.default) for f in fields(kind)] for kind in NAMES}
 JSON = json.JSONEncoder(allow_nan=False)
 
 
-def plain_of(event: Event) -> dict[str, Any]:
+def event_to_dict(event: Event) -> dict[str, Any]:
     """An event as plain values; what has its default is left out."""
     plain: dict[str, Any] = {"event": NAMES[type(event)]}
     for name, default in DEFAULTS[type(event)]:
@@ -118,23 +118,23 @@ def plain_of(event: Event) -> dict[str, Any]:
     return plain
 
 
-def event_of(plain: Mapping[str, Any]) -> Event:
-    """The event that `plain_of` wrote."""
-    return _made(dict(plain))
+def event_from_dict(plain: Mapping[str, Any]) -> Event:
+    """The event that `event_to_dict` wrote."""
+    return _make_event(dict(plain))
 
 
-def columns_of(event: Event) -> tuple[str, int | None, str | None, int, str]:
+def event_to_columns(event: Event) -> tuple[str, int | None, str | None, int, str]:
     """An event as a ledger keeps it: kind, number, key, part, and the whole of it as JSON."""
-    plain = plain_of(event)
+    plain = event_to_dict(event)
     return plain["event"], plain.get("number"), plain.get("key"), plain.get("part", 0), JSON.encode(plain)
 
 
-def read_back(body: str) -> Event:
+def parse_event(body: str) -> Event:
     """The event whose JSON this is."""
-    return _made(json.loads(body))
+    return _make_event(json.loads(body))
 
 
-def _made(words: dict[str, Any]) -> Event:
+def _make_event(words: dict[str, Any]) -> Event:
     kind = KINDS[words.pop("event")]
     if kind is Amended and words.get("limits") is not None:
         words["limits"] = tuple(words["limits"])

@@ -15,7 +15,7 @@ import numpy as np
 
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array
-from belated.learner.choice.problem import Fitted, Problem
+from belated.learner.choice.problem import Hyperparameters, Problem
 from belated.learner.gp.domain import Finite
 from belated.learner.history import History
 from belated.patience import Patience
@@ -23,7 +23,7 @@ from belated.record.events import Adjusted, Amended, Asked, Ended, Event
 from belated.record.trials import TrialRecord, TrialTable
 from belated.results import Status, Trial
 from belated.settings import Settings
-from belated.validation import Params, shown
+from belated.validation import Params, format_value
 
 
 class State:
@@ -33,7 +33,7 @@ class State:
         self.settings = settings  # with floor and limits as amended, and patience as it is now
         self.problem: Problem = settings.problem  # the settings as the learner takes them
         self.table = TrialTable(self.problem.split + settings.space.domain.D, settings.patience.by_clock)
-        self.fits: list[Fitted] = []
+        self.fits: list[Hyperparameters] = []
         self.closed = False
         self.versions: Mapping[str, str] | None = None  # of what computed the newest choice
         self.shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
@@ -58,7 +58,7 @@ class State:
         self.table.apply(event, self.settings.patience.m, self.encode(event) if isinstance(event, Asked) else None)
         if isinstance(event, Asked):
             if event.fitted is not None:
-                self.fits.append(Fitted.of(event.fitted))
+                self.fits.append(Hyperparameters.from_dict(event.fitted))
             if event.versions is not None:
                 self.versions = event.versions
         elif isinstance(event, Amended) and event.number is None:
@@ -118,7 +118,7 @@ class State:
         space = self.settings.context
         if space is None:
             if context is not None:
-                raise InvalidInput(f"this study has no context; leave it out (got {shown(context)})")
+                raise InvalidInput(f"this study has no context; leave it out (got {format_value(context)})")
             return None, np.empty(0)
         if context is None:
             raise InvalidInput(f"context must be given: {', '.join(space.names)}")

@@ -16,13 +16,13 @@ from datetime import timedelta
 import numpy as np
 
 from belated.errors import Infeasible, InvalidInput
-from belated.execution.evaluate import in_turn
+from belated.execution.evaluate import take_in_turn
 from belated.learner.delays.distributions import Delay
 from belated.patience import duration
 from belated.results import Trial
 from belated.simulation.clock import SimulatedClock
 from belated.study import Study
-from belated.validation import Params, number, shown, whole
+from belated.validation import Params, format_value, require_number, require_whole
 
 # What a stream is for. None of them is 0: numpy takes [seed, s, 0] for [seed, s], and that is a study's own stream.
 NOISE, WAIT = 1, 2
@@ -33,7 +33,7 @@ Chooser = Callable[[Study], Params]
 
 
 @dataclass(frozen=True)
-class World:
+class SimulatedWorld:
     """What the world answers to query s, and after how long."""
 
     f: Objective
@@ -43,16 +43,16 @@ class World:
 
     def outcome(self, trial: Trial) -> float:
         rng = np.random.default_rng([self.seed, trial.number, NOISE])
-        return value_of(self.f, trial.params, trial.context) + self.noise * float(rng.standard_normal())
+        return evaluate_exactly(self.f, trial.params, trial.context) + self.noise * float(rng.standard_normal())
 
     def wait(self, trial: Trial) -> float:
         rng = np.random.default_rng([self.seed, trial.number, WAIT])
         return float(self.delay.draw(rng, trial.params, trial.context))
 
 
-def value_of(f: Objective, params: Params, context: Params | None) -> float:
+def evaluate_exactly(f: Objective, params: Params, context: Params | None) -> float:
     """f(params) or f(params, context), as a finite float."""
-    return number(f(params) if context is None else f(params, context), "the value of f")
+    return require_number(f(params) if context is None else f(params, context), "the value of f")
 
 
 def simulate(
@@ -90,12 +90,12 @@ def simulate(
     >>> [trial.status for trial in study.trials()]
     ['heard', 'heard', 'heard', 'pending', 'pending']
     """
-    count = whole(rounds, "rounds")
+    count = require_whole(rounds, "rounds")
     if count < 0:
         raise InvalidInput(f"rounds must be at least 0 (got {count})")
     if isinstance(delay, type) or not callable(getattr(delay, "draw", None)):
-        raise InvalidInput(f"delay must be a value of belated.delays (got {shown(delay)})")
-    sigma = number(noise, "noise")
+        raise InvalidInput(f"delay must be a value of belated.delays (got {format_value(delay)})")
+    sigma = require_number(noise, "noise")
     if sigma < 0:
         raise InvalidInput(f"noise must be at least 0 (got {sigma!r})")
     if study.settings.context is not None and contexts is None:
@@ -104,11 +104,11 @@ def simulate(
         raise InvalidInput("contexts must be left out: this study has no context")
     if every is not None and workers is not None:
         raise InvalidInput("give every or workers, not both")
-    if whole(seed, "seed") < 0:
+    if require_whole(seed, "seed") < 0:
         raise InvalidInput(f"seed must be at least 0 (got {seed})")
     if choose is not None and not callable(choose):
-        raise InvalidInput(f"choose must be a function of the study (got {shown(choose)})")
-    world = World(f, delay, sigma, whole(seed, "seed"))
+        raise InvalidInput(f"choose must be a function of the study (got {format_value(choose)})")
+    world = SimulatedWorld(f, delay, sigma, require_whole(seed, "seed"))
     if every is None and workers is None:
         if study.settings.patience.by_clock:
             raise InvalidInput("patience is by the clock: say every= or workers=, so that the simulation has one")
@@ -117,14 +117,16 @@ def simulate(
         raise InvalidInput(
             "every= and workers= drive the study's clock: create or open it with clock=belated.SimulatedClock()"
         )
-    pace = _on_schedule(duration(every, "every")) if every is not None else _when_free(whole(workers, "workers"))
+    pace = (
+        _on_schedule(duration(every, "every")) if every is not None else _when_free(require_whole(workers, "workers"))
+    )
     return _by_clock(study, study.clock, world, count, contexts, choose, pace)
 
 
 def _context_of(contexts: Contexts | None) -> Callable[[int], Params | None]:
     if contexts is None:
         return lambda s: None
-    return contexts if callable(contexts) else in_turn(contexts)
+    return contexts if callable(contexts) else take_in_turn(contexts)
 
 
 def _ask(study: Study, choose: Chooser | None, context: Params | None) -> Trial:
@@ -135,7 +137,7 @@ def _pending(study: Study) -> list[Trial]:
     return [trial for trial in study.trials() if trial.outcome is None and trial.failure is None]
 
 
-def reply(study: Study, world: World, trial: Trial) -> None:
+def reply(study: Study, world: SimulatedWorld, trial: Trial) -> None:
     """Tell the outcome, unless the caller has ended the trial meanwhile ("lost" ends nothing: an outcome is taken)."""
     now = study.trial(trial.number)
     if not now.takes_outcome:
@@ -150,7 +152,7 @@ def reply(study: Study, world: World, trial: Trial) -> None:
 
 
 def _by_rounds(
-    study: Study, world: World, rounds: int, contexts: Contexts | None, choose: Chooser | None
+    study: Study, world: SimulatedWorld, rounds: int, contexts: Contexts | None, choose: Chooser | None
 ) -> Iterator[Trial]:
     context = _context_of(contexts)
     coming: list[tuple[float, int, Trial]] = []
@@ -194,7 +196,7 @@ def _when_free(workers: int) -> Pace:
 def _by_clock(
     study: Study,
     clock: SimulatedClock,
-    world: World,
+    world: SimulatedWorld,
     rounds: int,
     contexts: Contexts | None,
     choose: Chooser | None,

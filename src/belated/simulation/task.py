@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from belated.execution.evaluate import Objective
+from belated.execution.evaluate import ObjectiveFunction
 from belated.learner.delays.distributions import Delay
 from belated.settings import Declared
 from belated.validation import Params
@@ -17,7 +17,7 @@ class Task:
     """One objective; drawn anew for each seed where it is random (`Callable[[int], Task]`)."""
 
     space: Declared
-    f: Objective  # f(params), or f(params, context); raises belated.Infeasible where there is no value
+    f: ObjectiveFunction  # f(params), or f(params, context); raises belated.Infeasible where there is no value
     best: float | Callable[[Params], float] | None  # the best of f, in a context; None: the best over a finite space
     floor: float = 0.0  # the worst value of f
     ceiling: float = 1.0  # the best value it could have

@@ -19,7 +19,7 @@ from belated.learner.arrays import Array
 from belated.learner.gp.domain import Compact, Domain
 from belated.space.parameters import Choice, Integer, Parameter, Real
 from belated.space.points import Points
-from belated.validation import Params, Spec, about, check_names, plain, shown, titles_of
+from belated.validation import Params, Spec, check_names, format_value, prefix_errors, require_plain, require_titles
 
 What: TypeAlias = Literal["space", "context"]
 
@@ -41,12 +41,14 @@ class Space:
             return cls(declared.names, declared, what)
         if not isinstance(declared, Mapping):
             kinds = "a dictionary of Real, Integer and Choice, or Points"
-            raise InvalidInput(f"{what} must be {kinds} (got {shown(declared)})")
-        with about(f"{what}: "):
-            names = titles_of(declared)
+            raise InvalidInput(f"{what} must be {kinds} (got {format_value(declared)})")
+        with prefix_errors(f"{what}: "):
+            names = require_titles(declared)
         for name in names:
             if not isinstance(declared[name], Parameter):
-                raise InvalidInput(f"{name}: must be a Real, an Integer or a Choice (got {shown(declared[name])})")
+                raise InvalidInput(
+                    f"{name}: must be a Real, an Integer or a Choice (got {format_value(declared[name])})"
+                )
         return cls(names, tuple(declared[name] for name in names), what)
 
     @cached_property
@@ -70,10 +72,10 @@ class Space:
     def columns(self, params: Params) -> list[float]:
         """The row of a complete dictionary, as a list: every event that is read goes through here."""
         if not isinstance(params, dict) or params.keys() != self._named:
-            with about(self._prefix):
+            with prefix_errors(self._prefix):
                 check_names(params, self.names, all_of_them=True)
         if isinstance(self.parameters, Points):
-            with about(self._prefix):
+            with prefix_errors(self._prefix):
                 return self.parameters.encode(params)
         row: list[float] = []
         for name, parameter in zip(self.names, self.parameters, strict=True):
@@ -90,10 +92,10 @@ class Space:
     def as_given(self, partial: Params) -> dict[str, Any]:
         """Some params as plain values, to the last digit what the user gave; to be used once they have been encoded."""
         if isinstance(self.parameters, Points):
-            return {name: plain(partial[name]) for name in self.names if name in partial}
+            return {name: require_plain(partial[name]) for name in self.names if name in partial}
         kinds = zip(self.names, self.parameters, strict=True)
         return {
-            name: float(partial[name]) if isinstance(parameter, Real) else plain(partial[name])
+            name: float(partial[name]) if isinstance(parameter, Real) else require_plain(partial[name])
             for name, parameter in kinds
             if name in partial
         }
@@ -106,7 +108,7 @@ class Space:
         """The params of a row: plain floats, ints and options, always inside the bounds."""
         x = np.asarray(x, dtype=np.float64)
         if x.shape != (self.domain.D,) or not np.isfinite(x).all():
-            raise InvalidInput(f"x must be {self.domain.D} finite numbers (got {shown(x.tolist())})")
+            raise InvalidInput(f"x must be {self.domain.D} finite numbers (got {format_value(x.tolist())})")
         if isinstance(self.parameters, Points):
             return dict(self.parameters.decode(x))
         parts = np.split(x, np.cumsum(self.widths)[:-1])
@@ -117,7 +119,7 @@ class Space:
         if isinstance(self.parameters, Points):
             raise TypeError("Points are fixed by matching(partial)")
         fixed = {}
-        with about(self._prefix):
+        with prefix_errors(self._prefix):
             check_names(partial, self.names)
             for i, (name, parameter) in enumerate(zip(self.names, self.parameters, strict=True)):
                 if name in partial:
@@ -129,12 +131,12 @@ class Space:
 
     def matching(self, partial: Params) -> NDArray[np.intp]:
         """Of Points: the numbers of those that agree with partial, at least one."""
-        with about(self._prefix):
+        with prefix_errors(self._prefix):
             return self._points.matching(partial)
 
     def index(self, params: Params) -> int:
         """Of Points: the number of the one that equals params."""
-        with about(self._prefix):
+        with prefix_errors(self._prefix):
             return self._points.index(params)
 
     def at(self, i: int) -> dict[str, Any]:
@@ -154,8 +156,8 @@ class Space:
             case {"kind": "points", "names": [*names], "rows": [*rows]}:
                 return cls.of(Points(rows, names), what)
             case {"kind": "parameters", "names": [*names], "parameters": [*parts]} if len(names) == len(parts):
-                return cls.of(dict(zip(titles_of(names), map(_parameter, parts), strict=True)), what)
-        raise InvalidInput(f"spec must be one that spec() wrote (got {shown(spec)})")
+                return cls.of(dict(zip(require_titles(names), map(_parameter, parts), strict=True)), what)
+        raise InvalidInput(f"spec must be one that spec() wrote (got {format_value(spec)})")
 
     @property
     def _prefix(self) -> str:
@@ -176,4 +178,4 @@ def _parameter(spec: object) -> Parameter:
             return Integer(low, high, log)
         case {"kind": "choice", "options": [*options]}:
             return Choice(*options)
-    raise InvalidInput(f"spec must be one that spec() wrote (got {shown(spec)})")
+    raise InvalidInput(f"spec must be one that spec() wrote (got {format_value(spec)})")

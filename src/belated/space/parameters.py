@@ -12,7 +12,19 @@ import numpy as np
 from belated.errors import InvalidInput, Outside
 from belated.learner.arrays import Array
 from belated.learner.gp.domain import HOT, Interval, Lattice, OneHot
-from belated.validation import Scalar, Spec, about, key_of, listed, number, plain, share, shown, switch, whole
+from belated.validation import (
+    Scalar,
+    Spec,
+    format_names,
+    format_value,
+    make_key,
+    prefix_errors,
+    require_bool,
+    require_number,
+    require_plain,
+    require_whole,
+    scale_to_unit,
+)
 
 
 @dataclass(frozen=True)
@@ -30,11 +42,15 @@ class Real:
     log: bool = False
 
     def __post_init__(self) -> None:
-        low, high, log = number(self.low, "low"), number(self.high, "high"), switch(self.log, "log")
+        low, high, log = (
+            require_number(self.low, "low"),
+            require_number(self.high, "high"),
+            require_bool(self.log, "log"),
+        )
         if not low < high:
-            raise InvalidInput(f"low must be less than high (got {shown(self.low)}, {shown(self.high)})")
+            raise InvalidInput(f"low must be less than high (got {format_value(self.low)}, {format_value(self.high)})")
         if log and low <= 0:
-            raise InvalidInput(f"low must be more than 0 when log=True (got {shown(self.low)})")
+            raise InvalidInput(f"low must be more than 0 when log=True (got {format_value(self.low)})")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "log", log)
@@ -45,10 +61,10 @@ class Real:
 
     def encode(self, value: object) -> list[float]:
         """u = (x - low) / (high - low), or log(x / low) / log(high / low)."""
-        x = value if type(value) is float and self.low <= value <= self.high else number(value)
+        x = value if type(value) is float and self.low <= value <= self.high else require_number(value)
         if not self.low <= x <= self.high:
-            raise Outside(f"value must be between {self.low!r} and {self.high!r} (got {shown(value)})")
-        u = self._rise(x) / self._rise(self.high) if self.log else share(x, self.low, self.high)
+            raise Outside(f"value must be between {self.low!r} and {self.high!r} (got {format_value(value)})")
+        u = self._rise(x) / self._rise(self.high) if self.log else scale_to_unit(x, self.low, self.high)
         return [min(u, 1.0)]
 
     def decode(self, columns: Sequence[float] | Array) -> float:
@@ -92,20 +108,20 @@ class Integer:
     log: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", whole(self.low, "low"))
-        object.__setattr__(self, "high", whole(self.high, "high"))
-        object.__setattr__(self, "log", switch(self.log, "log"))
+        object.__setattr__(self, "low", require_whole(self.low, "low"))
+        object.__setattr__(self, "high", require_whole(self.high, "high"))
+        object.__setattr__(self, "log", require_bool(self.log, "log"))
         for what, bound in (("low", self.low), ("high", self.high)):
             if abs(bound) > 2**53:
-                raise InvalidInput(f"{what} must be between -2**53 and 2**53 (got {shown(bound)})")
+                raise InvalidInput(f"{what} must be between -2**53 and 2**53 (got {format_value(bound)})")
         object.__setattr__(self, "coordinate", Lattice(self.low, self.high, self.log))  # refuses what is left
 
     coordinate: Lattice = field(init=False, repr=False, compare=False)
 
     def encode(self, value: object) -> list[float]:
-        k = whole(value)
+        k = require_whole(value)
         if not self.low <= k <= self.high:
-            raise Outside(f"value must be between {self.low!r} and {self.high!r} (got {shown(value)})")
+            raise Outside(f"value must be between {self.low!r} and {self.high!r} (got {format_value(value)})")
         return [self.coordinate.unit(k)]
 
     def decode(self, columns: Sequence[float] | Array) -> int:
@@ -129,13 +145,13 @@ class Choice:
 
     def __init__(self, *options: object) -> None:
         if len(options) < 2:
-            raise InvalidInput(f"Choice must have at least two options (got {shown(list(options))})")
+            raise InvalidInput(f"Choice must have at least two options (got {format_value(list(options))})")
         seen: dict[Scalar, Scalar] = {}
         for given in options:
-            with about("an option's "):
-                option = plain(given)
+            with prefix_errors("an option's "):
+                option = require_plain(given)
             if option in seen:  # 1 == True too: as keys of a dictionary one of the two would be lost
-                raise InvalidInput(f"options must differ (got {shown(seen[option])} and {shown(option)})")
+                raise InvalidInput(f"options must differ (got {format_value(seen[option])} and {format_value(option)})")
             seen[option] = option
         object.__setattr__(self, "options", tuple(seen))
 
@@ -147,10 +163,12 @@ class Choice:
         return OneHot(len(self.options))
 
     def encode(self, value: object) -> list[float]:
-        chosen = key_of(plain(value))
-        columns = [HOT if key_of(option) == chosen else 0.0 for option in self.options]
+        chosen = make_key(require_plain(value))
+        columns = [HOT if make_key(option) == chosen else 0.0 for option in self.options]
         if HOT not in columns:
-            raise Outside(f"value must be one of {listed(map(shown, self.options))} (got {shown(value)})")
+            raise Outside(
+                f"value must be one of {format_names(map(format_value, self.options))} (got {format_value(value)})"
+            )
         return columns
 
     def decode(self, columns: Sequence[float] | Array) -> Scalar:

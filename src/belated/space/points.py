@@ -17,16 +17,16 @@ from belated.validation import (
     Params,
     Scalar,
     Spec,
-    about,
     check_names,
+    format_names,
+    format_value,
     is_number,
-    key_of,
-    listed,
-    number,
-    plain,
-    share,
-    shown,
-    titles_of,
+    make_key,
+    prefix_errors,
+    require_number,
+    require_plain,
+    require_titles,
+    scale_to_unit,
 )
 
 
@@ -55,9 +55,9 @@ class Points:
         titles, rows = _table(points, names)
         blocks = []
         for name, column in zip(titles, zip(*rows, strict=True), strict=True):
-            with about(f"{name}: "):
+            with prefix_errors(f"{name}: "):
                 blocks.append(_scaled(column))
-        by_row = _numbered("points must differ", (tuple(map(key_of, row)) for row in rows))
+        by_row = _numbered("points must differ", (tuple(map(make_key, row)) for row in rows))
         domain = Finite(np.concatenate(blocks, axis=1))
         by_x = _numbered("points must differ by more than rounding once scaled", (x.tobytes() for x in domain.Q))
         widths = tuple(block.shape[1] for block in blocks)
@@ -68,7 +68,7 @@ class Points:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return f"Points({len(self)} of {listed(self.names)})"
+        return f"Points({len(self)} of {format_names(self.names)})"
 
     def at(self, i: int) -> dict[str, Scalar]:
         """The params of point i."""
@@ -82,18 +82,18 @@ class Points:
         for c, name in enumerate(self.names):
             if name not in partial:
                 continue
-            key = key_of(_plain(name, partial[name]))
-            found = [i for i in found if key_of(self.rows[i][c]) == key]
+            key = make_key(_plain(name, partial[name]))
+            found = [i for i in found if make_key(self.rows[i][c]) == key]
             if not found:
-                which = f"{len(self)} points" + (f" that has the given {listed(agreed)}" if agreed else "")
-                raise Outside(f"{name}: value must be that of one of the {which} (got {shown(key[1])})")
+                which = f"{len(self)} points" + (f" that has the given {format_names(agreed)}" if agreed else "")
+                raise Outside(f"{name}: value must be that of one of the {which} (got {format_value(key[1])})")
             agreed.append(name)
         return np.array(found, dtype=np.intp)
 
     def index(self, params: Params) -> int:
         """The number of the point that equals params."""
         check_names(params, self.names, all_of_them=True)
-        i = self._by_row.get(tuple(key_of(_plain(name, params[name])) for name in self.names))
+        i = self._by_row.get(tuple(make_key(_plain(name, params[name])) for name in self.names))
         return int(self.matching(params)[0]) if i is None else i  # matching says what is wrong
 
     def encode(self, params: Params) -> list[float]:
@@ -104,7 +104,7 @@ class Points:
         """The params of a row of Q."""
         i = self._by_x.get((x + 0.0).tobytes())
         if i is None:
-            raise Outside(f"x must be a row of Q (got {shown(x.tolist())})")
+            raise Outside(f"x must be a row of Q (got {format_value(x.tolist())})")
         return self.at(i)
 
     def spec(self) -> Spec:
@@ -120,21 +120,21 @@ def _numbered(rule: str, keys: Iterable[Hashable]) -> dict[Hashable, int]:
 
 
 def _plain(name: str, value: object) -> Scalar:
-    with about(f"{name}: "):
-        return plain(value)
+    with prefix_errors(f"{name}: "):
+        return require_plain(value)
 
 
 def _scaled(column: Sequence[Scalar]) -> Array:
     """(n, 1) for numbers, by their range; (n, number of options) for anything else; 0 for a constant."""
-    options = dict.fromkeys(map(key_of, column))
+    options = dict.fromkeys(map(make_key, column))
     if len(options) == 1:
         return np.zeros((len(column), 1))
     if not all(map(is_number, column)):
         choice = Choice(*(option for _, option in options))
         return np.array([choice.encode(value) for value in column])
-    values = [number(value) for value in column]
+    values = [require_number(value) for value in column]
     low, high = min(values), max(values)
-    return np.array([[share(x, low, high) if low < high else 0.0] for x in values])
+    return np.array([[scale_to_unit(x, low, high) if low < high else 0.0] for x in values])
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
@@ -146,23 +146,25 @@ def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
 def _table(points: object, names: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[tuple[Scalar, ...], ...]]:
     """The names, and one tuple of values per point, of whatever Points was given."""
     if not _is_list(points):
-        raise InvalidInput(f"points must be a list of dictionaries or an array (n,) or (n, d) (got {shown(points)})")
+        raise InvalidInput(
+            f"points must be a list of dictionaries or an array (n,) or (n, d) (got {format_value(points)})"
+        )
     rows = list(points)
     if not rows:
         raise InvalidInput("points must not be empty (got none)")
     if isinstance(rows[0], Mapping):
-        titles = titles_of(rows[0] if names is None else names)
+        titles = require_titles(rows[0] if names is None else names)
     else:
         rows = [list(row) if _is_list(row) else [row] for row in rows]
         d = len(rows[0])
-        titles = titles_of([f"x{i}" if d > 1 else "x" for i in range(d)] if names is None else names)
+        titles = require_titles([f"x{i}" if d > 1 else "x" for i in range(d)] if names is None else names)
     table = []
     for i, row in enumerate(rows):
-        with about(f"point {i}: "):
+        with prefix_errors(f"point {i}: "):
             if isinstance(rows[0], Mapping):
                 check_names(row, titles, all_of_them=True)
                 row = [row[name] for name in titles]
             if len(row) != len(titles):
-                raise InvalidInput(f"must have a value for each of {listed(titles)} (got {shown(row)})")
+                raise InvalidInput(f"must have a value for each of {format_names(titles)} (got {format_value(row)})")
             table.append(tuple(_plain(name, value) for name, value in zip(titles, row, strict=True)))
     return titles, tuple(table)

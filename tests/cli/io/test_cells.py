@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import belated
 from belated.cli.io.cells import ParameterTexts, write_options
 from belated.space.encoding import Space
-from belated.validation import key_of
+from belated.validation import make_key
 
 SCALARS = st.one_of(
     st.text(max_size=4), st.integers(-9, 9), st.floats(allow_nan=False, allow_infinity=False), st.none(), st.booleans()
@@ -30,4 +30,4 @@ def test_every_option_is_written_so_that_it_is_read_back(options: list[Any]) -> 
         text = texts.format("c", option)
         assert text.strip()
         assert text.isprintable()
-        assert key_of(texts.parse("c", text)) == key_of(option)
+        assert make_key(texts.parse("c", text)) == make_key(option)

@@ -16,8 +16,8 @@ from belated.errors import Contradiction, Exhausted, NotPositiveDefinite
 from belated.learner import confidence
 from belated.learner.algorithms import DEFAULT, PAPER, Algorithm, Model, Move, paper
 from belated.learner.choice import decide as module
-from belated.learner.choice.decide import belief_at, decide, on_scale, refit, scale_of, width
-from belated.learner.choice.problem import LISTED, Cache, Fitted, Problem, Situation
+from belated.learner.choice.decide import compute_belief, compute_width, decide, find_scale, refit, scale_history
+from belated.learner.choice.problem import LISTED, Cache, Hyperparameters, Problem, Situation
 from belated.learner.confidence import Theory
 from belated.learner.fitting import Fitting, Schedule
 from belated.learner.gp.kernels import SE, Matern52, Product
@@ -26,7 +26,7 @@ from belated.learner.gp.scale import Scale
 from belated.learner.history import History
 from belated.learner.policies import UCB, Greedy, LogEI, Overtaking, ThompsonSampling, UncertaintySampling
 from belated.learner.silence import Floor, Halfway, Unknown, Waiting
-from belated.settings import settle
+from belated.settings import settle_settings
 from belated.space.encoding import Choice, Integer, Points, Real
 from tests.support.examples import examples
 
@@ -62,9 +62,9 @@ def problem_of(space, algorithm: Algorithm | str = BY_HAND, **changes) -> Proble
         "initial": 0,
         "seed": 0,
     } | changes
-    if chosen["silence"] is None and isinstance(algorithm, Algorithm) and algorithm.silence is None:
+    if chosen["silence"] is None and isinstance(algorithm, Algorithm) and algorithm.implied.silence is None:
         chosen["silence"] = "unknown"
-    return settle(space=space, algorithm=algorithm, **chosen).problem
+    return settle_settings(space=space, algorithm=algorithm, **chosen).problem
 
 
 def rows(problem: Problem, n: int, seed: int = 0) -> np.ndarray:
@@ -141,7 +141,7 @@ def test_a_listed_space_is_searched_exactly(space, policy, seed):
     problem = problem_of(space, replace(BY_HAND, moves=(Move(policy),)))
     h = told(rows(problem, 12, seed), outcomes(12, seed), pending=3)
     x = chosen(problem, h, seed=seed).x
-    belief, _ = belief_at(problem, h, 13, None, problem.silence, Cache(), np.empty(0))
+    belief, _ = compute_belief(problem, h, 13, None, problem.silence, Cache(), np.empty(0))
     scores = policy.scores(belief, problem.Q, 1.0, np.random.default_rng(seed))
     assert_array_equal(x, problem.Q[np.argmax(scores)])
 
@@ -159,7 +159,7 @@ def test_a_compact_space_is_searched_as_well_as_a_fine_grid(seed):
     problem = problem_of(REALS)
     h = told(rows(problem, 12, seed), outcomes(12, seed), pending=3)
     x = chosen(problem, h, seed=seed).x
-    belief, _ = belief_at(problem, h, 13, None, problem.silence, Cache(), np.empty(0))
+    belief, _ = compute_belief(problem, h, 13, None, problem.silence, Cache(), np.empty(0))
     side = np.linspace(0, 1, 101)
     grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
     score = UCB().scores(belief, np.vstack([x[None, :], grid]), 1.0, np.random.default_rng(0))
@@ -175,7 +175,7 @@ def test_log_ei_among_certain_outcomes_is_still_an_argmax(space, noise):
     for n in (10, 20):  # also when most of a list has been told
         h = told(np.random.default_rng(0).permutation(problem.Q)[:n], outcomes(n), noise=noise)
         x = chosen(problem, h).x
-        belief, _ = belief_at(problem, h, n + 1, None, problem.silence, Cache(), np.empty(0))
+        belief, _ = compute_belief(problem, h, n + 1, None, problem.silence, Cache(), np.empty(0))
         scores = LogEI().scores(belief, problem.Q, 1.0, np.random.default_rng(0))
         assert scores[problem.place[x.tobytes()]] >= scores.max() - 1e-6
 
@@ -188,7 +188,7 @@ def test_one_terrible_outcome_does_not_decide_where_the_default_looks(worst):
     h = told(X, [0.2, 0.5, worst, 0.9, 0.6, 0.1])
     fitted = refit(problem, h, 7, None)
     x = chosen(problem, h, [fitted]).x
-    belief, _ = belief_at(problem, h, 7, fitted, problem.silence, Cache(), np.empty(0))
+    belief, _ = compute_belief(problem, h, 7, fitted, problem.silence, Cache(), np.empty(0))
     scores = LogEI().scores(belief, problem.Q, 1.0, np.random.default_rng(0))
     assert scores[problem.place[x.tobytes()]] >= scores.max() - 1e-6
 
@@ -247,7 +247,7 @@ def test_the_width_by_the_book(name):
     for beta in (1.7, Theory(B_f=2.0, R=0.3, delta=0.1), Theory(B_f=2.0, R=0.3, delta=0.1, gain="greedy")):
         lam = {"lam": 0.05} if isinstance(beta, float) else {}
         problem = problem_of(LIST, paper(name, kernel=SE(0.2), beta=beta, **lam), **patience)
-        belief, _ = belief_at(problem, h, 13, None, problem.silence, Cache(), np.empty(0))
+        belief, _ = compute_belief(problem, h, 13, None, problem.silence, Cache(), np.empty(0))
         posterior = belief.posterior
         assert posterior.gp.lam == (0.05 if lam else 1 + 2 / 16)
         if isinstance(beta, float):
@@ -260,7 +260,7 @@ def test_the_width_by_the_book(name):
             expected = rule(beta, gamma, 1.0) if sdf else confidence.beta_baseline(beta, gamma)
         if sdf:
             expected += float(np.sum(np.sqrt(posterior.variance(X[5:]))))
-        nu = width(problem, belief, problem.algorithm.moves[0], 13, Cache())
+        nu = compute_width(problem, belief, problem.algorithm.moves[0], 13, Cache())
         assert nu == pytest.approx(expected, rel=1e-9)
 
 
@@ -280,7 +280,7 @@ def test_uncertainty_sampling_comes_first():
             h = told(X[:n], outcomes(n) * 9, pending=min(n, 2))
             x = chosen(problem, h).x
             silence = Floor() if n < 4 else problem.silence
-            belief, _ = belief_at(problem, h, n + 1, None, silence, Cache(), np.empty(0))
+            belief, _ = compute_belief(problem, h, n + 1, None, silence, Cache(), np.empty(0))
             policy = UncertaintySampling() if n < 4 else UCB()
             scores = policy.scores(belief, problem.Q, 1.0, np.random.default_rng(0))
             assert scores[problem.place[x.tobytes()]] >= scores.max() - 1e-12
@@ -289,14 +289,14 @@ def test_uncertainty_sampling_comes_first():
 def test_the_default_fills_the_pending_halfway_one_time_in_four_where_silence_is_not_unknown():
     for silence, explorer in (("unknown", Unknown()), ("waiting", Halfway(Waiting(), 0.5))):
         problem = problem_of(LIST, "default", silence=silence)
-        fills = [module.silence_at(problem, situation(problem, 13 + turn, turn=turn)) for turn in range(4)]
+        fills = [module.find_silence(problem, situation(problem, 13 + turn, turn=turn)) for turn in range(4)]
         assert fills == [problem.silence, explorer, problem.silence, problem.silence]
 
 
 def space_filled(problem: Problem, h: History) -> bool:
     """Whether the query is the space-filling one of its number."""
     where = situation(problem, len(h.X) + 1)
-    x = module.space_filling(problem, where, h, np.random.default_rng(0))
+    x = module.fill_space(problem, where, h, np.random.default_rng(0))
     return bool(np.array_equal(chosen(problem, h).x, x))
 
 
@@ -415,7 +415,7 @@ def test_the_first_queries_of_a_compact_space_fill_it(space):
 def test_a_choice_says_when_it_fitted():
     problem = problem_of(LIST, paper("GP-UCB", refit_every=5))
     X, y = rows(problem, 16), outcomes(16)
-    fits: list[Fitted] = []
+    fits: list[Hyperparameters] = []
     at = []
     for n in range(17):
         result = chosen(problem, told(X[:n], y[:n]), fits)
@@ -463,7 +463,7 @@ def test_hyperparameters_are_plain_values():
     X = np.column_stack([np.random.default_rng(0).random(12), rows(problem_of(MIXED), 12)])
     fitted = refit(problem, told(X, outcomes(12)), 13, None)
     assert fitted.scale is not None
-    assert Fitted.of(json.loads(json.dumps(fitted.plain()))) == fitted
+    assert Hyperparameters.from_dict(json.loads(json.dumps(fitted.to_dict()))) == fitted
 
 
 def test_a_lasting_scale_stays_until_the_next_fit():
@@ -471,11 +471,11 @@ def test_a_lasting_scale_stays_until_the_next_fit():
     X, y = rows(problem_of(LIST), 12), outcomes(12)
     default = problem_of(LIST, "default", silence="floor", floor=None, ceiling=None)
     fitted = refit(default, told(X[:8], y[:8]), 9, None)
-    assert scale_of(default, told(X, y * 50), fitted) == fitted.scale
+    assert find_scale(default, told(X, y * 50), fitted) == fitted.scale
     six = problem_of(LIST, paper("GP-UCB"), ceiling=None)
     fitted = refit(six, told(X[:8], y[:8]), 9, None)
     assert fitted.scale is None
-    assert scale_of(six, told(X, y * 50), fitted) == Scale(1.0, 0.0, 50 * y.max())
+    assert find_scale(six, told(X, y * 50), fitted) == Scale(1.0, 0.0, 50 * y.max())
 
 
 @pytest.mark.parametrize(
@@ -484,8 +484,8 @@ def test_a_lasting_scale_stays_until_the_next_fit():
 def test_on_the_models_scale_the_floor_is_the_worst(goal, floor, expected):
     problem = problem_of(LIST, floor=floor, ceiling=None, goal=goal)
     h = told(rows(problem, 4), [0.5, 0.9, 0.2, 77.0], pending=1, noise=0.3)
-    scale = scale_of(problem, h, None)
-    scaled = on_scale(problem, h, scale)
+    scale = find_scale(problem, h, None)
+    scaled = scale_history(problem, h, scale)
     assert scale.user(np.array(scaled.floor)) == pytest.approx(expected)
     assert scaled.floor <= np.nanmin(scaled.y)
     assert_allclose(scaled.lams, (0.3 / scale.width) ** 2)
@@ -528,7 +528,7 @@ def test_a_noise_is_in_the_users_units():
     for unit in (1.0, 100.0):
         problem = problem_of(LIST, ceiling=unit)
         h = told(X, unit * y, noise=unit * 0.1)
-        belief, scale = belief_at(problem, h, 9, None, problem.silence, Cache(), np.empty(0))
+        belief, scale = compute_belief(problem, h, 9, None, problem.silence, Cache(), np.empty(0))
         assert_allclose(belief.posterior.lams, 0.01)
         beliefs.append(scale.user(belief.posterior.mean(problem.Q)) / unit)
     assert_allclose(beliefs[0], beliefs[1], rtol=1e-12)
@@ -578,12 +578,12 @@ class Broken(SE):
         return np.full((len(X), len(Z)), np.nan)
 
 
-def ladder(space, kernel) -> tuple[Problem, History, dict[str, Fitted]]:
+def ladder(space, kernel) -> tuple[Problem, History, dict[str, Hyperparameters]]:
     problem = problem_of(space, replace(DEFAULT, model=replace(DEFAULT.model, shape=kernel)), silence="unknown")
     h = told(rows(problem, 12), outcomes(12), pending=2)
     begin, l = problem.kernel, len(problem.kernel.lengthscales(problem.query.D))
     gps = {"good": GP(begin, 0.01), "bad": GP(begin.at(np.full(l, 0.7), 1.0), 0.01)}
-    return problem, h, {name: Fitted(gp, None, 12, 10) for name, gp in gps.items()}
+    return problem, h, {name: Hyperparameters(gp, None, 12, 10) for name, gp in gps.items()}
 
 
 def refuse(*_):
@@ -693,7 +693,7 @@ def test_a_fit_that_was_due_and_failed_is_said(monkeypatch):
     monkeypatch.setattr(module, "fit", refuse)
     problem = problem_of(LIST, paper("GP-UCB"))
     h = told(rows(problem, 20), outcomes(20))
-    older = Fitted(GP(SE((0.2,)), 0.01), None, 11, 10)
+    older = Hyperparameters(GP(SE((0.2,)), 0.01), None, 11, 10)
     result = chosen(problem, h, [older])
     assert result.note == "fell back to the last good hyperparameters"
     assert inside(problem, result.x)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from belated.learner.belief import Belief
-from belated.learner.choice.maximize import Search, argmax, candidates, kronecker, maximize
+from belated.learner.belief import ModelBelief
+from belated.learner.choice.maximize import Search, argmax, kronecker, maximize, spread_candidates
 from belated.learner.gp.domain import Compact, Interval, Lattice, OneHot
 from belated.learner.gp.kernels import SE, Matern52
 from belated.learner.gp.posterior import GP
@@ -47,15 +47,15 @@ def best(surface, where: Search, seed: int = 0) -> np.ndarray:
     return maximize(surface, where, np.random.default_rng(seed))[0]
 
 
-def believed(domain: Compact, seed: int, n: int = 15, kernel=None) -> Belief:
+def believed(domain: Compact, seed: int, n: int = 15, kernel=None) -> ModelBelief:
     """What was heard at n random points of a space."""
     rng = np.random.default_rng(seed)
     X = domain.place(rng.random((n, len(domain.coordinates))))
     kernel = (kernel or Matern52(0.5)).on([domain.widths])
-    return Belief(GP(kernel, 1e-3).condition(X, rng.standard_normal(n)), np.ones(n, bool), np.zeros(n, bool))
+    return ModelBelief(GP(kernel, 1e-3).condition(X, rng.standard_normal(n)), np.ones(n, bool), np.zeros(n, bool))
 
 
-def anchors(b: Belief) -> np.ndarray:
+def anchors(b: ModelBelief) -> np.ndarray:
     """The points worth starting near, as a choice has them: the four best heard and the two newest."""
     heard = np.argsort(-b.posterior.y_tilde, kind="stable")[:4]
     return b.posterior.X[np.union1d(heard, np.arange(len(b.posterior.X))[-2:])]
@@ -150,12 +150,12 @@ def test_candidates_are_admissible_and_hold_what_is_given(count):
     A = MIXED.place(np.random.default_rng(1).random((count, 5)))
     given_option = MIXED.columns[2]
     fixed = dict(zip(range(MIXED.D)[given_option], [0.0, 1 / math.sqrt(2), 0.0], strict=True)) | {0: 0.123}
-    C = candidates(search(MIXED, fixed, A), 64, np.random.default_rng(2))
+    C = spread_candidates(search(MIXED, fixed, A), 64, np.random.default_rng(2))
     assert np.all(MIXED.contains(C))
     assert len(C) >= 64
     for c, value in fixed.items():
         assert_array_equal(C[:, c], value)
-    free = candidates(search(MIXED, {}, A), 64, np.random.default_rng(2))
+    free = spread_candidates(search(MIXED, {}, A), 64, np.random.default_rng(2))
     assert np.all(MIXED.contains(free))
     for a in A:
         assert np.any(np.all(free == a, axis=1))
@@ -164,7 +164,7 @@ def test_candidates_are_admissible_and_hold_what_is_given(count):
 def test_candidates_near_an_anchor_come_close_and_far():
     domain = Compact((Interval(),) * 4)
     anchor = np.full((1, 4), 0.5)
-    C = candidates(search(domain, {}, anchor), 256, np.random.default_rng(3))
+    C = spread_candidates(search(domain, {}, anchor), 256, np.random.default_rng(3))
     distance = np.linalg.norm(C - anchor, axis=1)
     assert np.sum((distance > 0) & (distance < 0.02)) > 10
     assert np.sum((distance > 0.02) & (distance < 0.2)) > 10
@@ -200,7 +200,7 @@ def test_a_belief_whose_mean_rises_to_a_corner(corner):
     near = np.linspace(0.3, 0.9, 6)[:, None]
     X = corner * near + (1 - corner) * (1 - near)
     posterior = GP(SE(1.0), 1e-4).condition(X, 3 * near[:, 0])
-    b = Belief(posterior, np.ones(6, bool), np.zeros(6, bool))
+    b = ModelBelief(posterior, np.ones(6, bool), np.zeros(6, bool))
     for policy in (UCB(), LogEI(), Overtaking()):
         x = best(policy.surface(b, 1.0, np.random.default_rng(0)), search(domain, {}, X[-2:]))
         assert_array_equal(x, corner)

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from belated.learner.delays import dependence
-from belated.learner.delays.dependence import RiskSets, by_outcome, by_query, ranks
+from belated.learner.delays.dependence import RiskSets, judge_by_outcome, judge_by_query, rank
 
 ALARMS = {120: 15, 1000: 72}
 
@@ -46,11 +46,11 @@ class Seen:
         return list(self.X.T[:, :, None])
 
     def query(self, rng, beside=()):
-        return by_query(self.parts, self.waited, self.arrived, rng, beside)
+        return judge_by_query(self.parts, self.waited, self.arrived, rng, beside)
 
     def outcome(self, rng):
         came = self.arrived
-        return by_outcome(self.y[came], self.waited[came], self.limit[came], rng)
+        return judge_by_outcome(self.y[came], self.waited[came], self.limit[came], rng)
 
 
 def alarms(count, seed, delay, test, **world):
@@ -122,7 +122,7 @@ def test_plain_correlation_raises_false_alarms_and_this_does_not():
     for r in range(120):
         y, d, limit = rising([4, r])
         plain += spearmanr(y, d).pvalue <= 0.05
-        honest += by_outcome(y, d, limit, np.random.default_rng(r)).p <= 0.05
+        honest += judge_by_outcome(y, d, limit, np.random.default_rng(r)).p <= 0.05
     assert plain > 60
     assert honest <= ALARMS[120]
 
@@ -139,7 +139,7 @@ def test_what_the_context_does_is_not_laid_to_the_query():
         z = seen.z[:, None]
         blamed += seen.query(rng).p <= 0.05
         cleared += seen.query(rng, [z]).p <= 0.05
-        context += by_query([z], seen.waited, seen.arrived, rng, seen.parts).p <= 0.05
+        context += judge_by_query([z], seen.waited, seen.arrived, rng, seen.parts).p <= 0.05
     assert blamed > 30
     assert cleared <= ALARMS[count]
     assert context > 84
@@ -185,7 +185,7 @@ def test_delays_that_double_across_the_space_are_found(n, power):
         X, limit = rng.random((n, 2)), np.arange(n, 0.0, -1)
         d = rng.geometric(0.15 / (1 + X[:, 0])).astype(float)
         parts = [X[:, [0]], X[:, [1]]]
-        found += by_query(parts, np.minimum(d, limit), d <= limit, rng).p <= 0.05
+        found += judge_by_query(parts, np.minimum(d, limit), d <= limit, rng).p <= 0.05
     assert found >= 40 * power
 
 
@@ -201,18 +201,18 @@ def spaced(seed, hazard, columns=1, n=300):
 
 def test_trends_name_the_parameter_and_the_direction():
     X, w, a, rng = spaced(1, lambda X: 0.4 / (1 + 5 * X[:, 1]), columns=3)
-    verdict = by_query(list(X.T[:, :, None]), w, a, rng)
+    verdict = judge_by_query(list(X.T[:, :, None]), w, a, rng)
     ps = [trend.p for trend in verdict.trends]
     assert verdict.p == ps[1] == 0.001
     assert min(ps[0], ps[2]) > 0.05
     assert verdict.trends[1].rise > 3
-    falling = by_query([1 - X[:, [1]]], w, a, rng)
+    falling = judge_by_query([1 - X[:, [1]]], w, a, rng)
     assert falling.trends[0].rise < -3
 
 
 def test_a_bow_is_seen():
     X, w, a, rng = spaced(2, lambda X: np.where(np.abs(X[:, 0] - 0.5) < 0.25, 0.05, 0.3))
-    trend = by_query([X], w, a, rng).trends[0]
+    trend = judge_by_query([X], w, a, rng).trends[0]
     assert trend.bow > 5 > abs(trend.rise)
 
 
@@ -221,7 +221,7 @@ def test_an_option_is_named():
     kind, limit = rng.integers(3, size=200), np.arange(200, 0.0, -1)
     d = rng.geometric(np.array([0.3, 0.05, 0.3])[kind]).astype(float)
     hot = (kind[:, None] == np.arange(3)) / math.sqrt(2)
-    verdict = by_query([hot], np.minimum(d, limit), d <= limit, rng)
+    verdict = judge_by_query([hot], np.minimum(d, limit), d <= limit, rng)
     assert verdict.p == 0.001
     assert np.argmax(verdict.trends[0].options) == 1
     assert verdict.trends[0].options[1] > 0
@@ -229,7 +229,7 @@ def test_an_option_is_named():
 
 def test_a_corner_is_found_that_no_parameter_shows_alone():
     X, w, a, rng = spaced(4, lambda X: np.where((X[:, 0] > 0.5) == (X[:, 1] > 0.5), 0.4, 0.05), columns=2)
-    verdict = by_query([X[:, [0]], X[:, [1]]], w, a, rng)
+    verdict = judge_by_query([X[:, [0]], X[:, [1]]], w, a, rng)
     assert verdict.p <= 0.01
     assert min(trend.p for trend in verdict.trends) > 0.05
 
@@ -240,7 +240,7 @@ def test_the_direction_of_an_outcome(sign):
     y, limit = rng.normal(size=300), np.arange(300, 0.0, -1)
     d = rng.geometric(np.where(sign * y > 0, 0.05, 0.3)).astype(float)
     came = d <= limit
-    verdict = by_outcome(y[came], d[came], limit[came], rng)
+    verdict = judge_by_outcome(y[came], d[came], limit[came], rng)
     assert verdict.p == 0.001
     assert sign * verdict.trends[0].rise > 3
 
@@ -300,29 +300,29 @@ def test_backwards_only_those_are_compared_who_could_have_been():
 
 
 def test_ranks():
-    assert ranks(np.array([3.0, 1.0, 3.0, 9.0])).tolist() == [0.5, 0.125, 0.5, 0.875]
+    assert rank(np.array([3.0, 1.0, 3.0, 9.0])).tolist() == [0.5, 0.125, 0.5, 0.875]
 
 
 def test_nothing_to_tell():
     rng = np.random.default_rng(8)
     w, few = np.arange(1.0, 31), np.arange(30) < 9
     x = rng.random((30, 1))
-    assert by_query([x], w, few, rng) is None
-    assert by_outcome(x[:9, 0], w[:9], w[:9] + 5, rng) is None
-    assert by_query([np.ones((30, 1))], w, ~few, rng) is None  # never varies
+    assert judge_by_query([x], w, few, rng) is None
+    assert judge_by_outcome(x[:9, 0], w[:9], w[:9] + 5, rng) is None
+    assert judge_by_query([np.ones((30, 1))], w, ~few, rng) is None  # never varies
     half = (x > 0.5).astype(float)
-    assert by_query([half], w, ~few, rng, [half]) is None  # a function of what is beside it
-    assert by_query([x], np.ones(30), np.ones(30, dtype=bool), rng) is None  # all arrived at once
-    assert by_outcome(x[:, 0], np.ones(30), w, rng) is None
+    assert judge_by_query([half], w, ~few, rng, [half]) is None  # a function of what is beside it
+    assert judge_by_query([x], np.ones(30), np.ones(30, dtype=bool), rng) is None  # all arrived at once
+    assert judge_by_outcome(x[:, 0], np.ones(30), w, rng) is None
 
 
 def test_the_same_numbers_give_the_same_p():
     X, w, a, _ = spaced(9, lambda X: 0.1 + 0 * X[:, 0], columns=2)
     parts = [X[:, [0]], X[:, [1]]]
-    one, two = (by_query(parts, w, a, np.random.default_rng(1)) for _ in range(2))
+    one, two = (judge_by_query(parts, w, a, np.random.default_rng(1)) for _ in range(2))
     assert one == two
 
 
 def test_many_trials_are_thinned():
     X, w, a, rng = spaced(10, lambda X: 0.4 / (1 + 5 * X[:, 0]), n=2500)
-    assert by_query([X], w, a, rng).p == 0.001
+    assert judge_by_query([X], w, a, rng).p == 0.001

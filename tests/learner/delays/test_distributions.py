@@ -391,12 +391,12 @@ def test_rho_from_delays_and_ages():
     """Arrived after 1, 2, 4; pending at ages 1 and 3: S = 4/5, then 4/5 · 2/3, then 0."""
     delay = np.array([1, math.inf, 2, 4, math.inf])
     age = np.array([9, 1, 8, 7, 3.0])
-    rhos = [delays.rho(m, delay, age) for m in (0, 1, 2, 3, 4)]
+    rhos = [delays.estimate_rho(m, delay, age) for m in (0, 1, 2, 3, 4)]
     assert_allclose(rhos, [0, 1 / 5, 7 / 15, 7 / 15, 1], rtol=0, atol=1e-15)
 
 
 def test_a_negative_age_counts_as_zero():
-    assert delays.rho(5, [2.0, math.inf], [9.0, -3.0]) == delays.rho(5, [2.0, math.inf], [9.0, 0.0])
+    assert delays.estimate_rho(5, [2.0, math.inf], [9.0, -3.0]) == delays.estimate_rho(5, [2.0, math.inf], [9.0, 0.0])
 
 
 def test_rho_is_consistent_where_the_share_heard_is_not():
@@ -409,7 +409,7 @@ def test_rho_is_consistent_where_the_share_heard_is_not():
     truth = Poisson(10).rho(10)
     assert abs(S.rho(10) - truth) <= 5 * S.error(10)
     assert S.error(10) < 0.02
-    assert delays.rho(10, np.where(heard, delay, math.inf), age) == S.rho(10)
+    assert delays.estimate_rho(10, np.where(heard, delay, math.inf), age) == S.rho(10)
     assert np.mean(heard & (delay <= 10)) < truth - 5 * S.error(10)
 
 
@@ -476,9 +476,9 @@ def test_rho_is_consistent_where_the_share_heard_is_not():
             "arrived must be a mask as long as waited (got bool (1,), (2,))",
         ),
         (lambda: kaplan_meier([1.0], [1]), "arrived must be a mask as long as waited (got int64 (1,), (1,))"),
-        (lambda: delays.rho(1, [1.0, 2.0], [1.0]), "delay and age must have the same shape (got (2,), (1,))"),
+        (lambda: delays.estimate_rho(1, [1.0, 2.0], [1.0]), "delay and age must have the same shape (got (2,), (1,))"),
         (
-            lambda: delays.rho(1, [math.nan], [1.0]),
+            lambda: delays.estimate_rho(1, [math.nan], [1.0]),
             "waited[0] must be a finite number of at least 0 (got nan)",
         ),
     ],

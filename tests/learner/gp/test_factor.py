@@ -88,8 +88,8 @@ def test_cutting_and_growing_again_gives_the_same_bits(at):
     K = SE(0.2)(X, X)
     whole = grown(K, 1e-3)
     kept = packed(whole).copy()
-    assert whole.kept(at) == (at if at >= BLOCK else 0)  # of a full block all rows are kept, or none
-    short = whole.cut(whole.kept(at))
+    assert whole.count_kept(at) == (at if at >= BLOCK else 0)  # of a full block all rows are kept, or none
+    short = whole.cut(whole.count_kept(at))
     assert_array_equal(packed(short), kept[: packed_size(short.n)])
     assert_array_equal(packed(grown(K, 1e-3, short)), kept)
     assert_array_equal(packed(whole), kept)

@@ -17,19 +17,19 @@ from belated.learner.gp.fit import (
     LENGTHSCALE,
     MOST,
     VARIANCE,
-    Fit,
+    FitSettings,
     HyperPrior,
     NegativeLogPosterior,
+    choose_rows,
     fit,
-    groups_of,
-    subset,
+    group_columns,
 )
 from belated.learner.gp.kernels import SE, Matern52, Product
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, FloorToOne, Robust
 
 WIDTHS = (1, 3, 1)  # a number, a choice of three, a number: five columns and three lengthscales
-GROUPS = groups_of(WIDTHS)
+GROUPS = group_columns(WIDTHS)
 KERNELS = {
     "SE": SE((0.3, 0.6, 0.9), 1.4).on([WIDTHS]),
     "Matern": Matern52((0.3, 0.6, 0.9), 1.4).on([WIDTHS]),
@@ -56,7 +56,7 @@ def noises(which: str, n: int = 20) -> np.ndarray:
 # The evidence
 
 
-def by_definition(settings: Fit, gp: GP, X: np.ndarray, y: np.ndarray, lams: np.ndarray) -> float:
+def by_definition(settings: FitSettings, gp: GP, X: np.ndarray, y: np.ndarray, lams: np.ndarray) -> float:
     """-log N(y; m, K + Λ) with determinant and inverse written out, and minus the log of the weak beliefs."""
     A = gp.kernel(X, X) + np.diag(np.where(np.isnan(lams), gp.lam, lams))
     inverse = np.linalg.inv(A)
@@ -104,7 +104,7 @@ def differences(f, theta: np.ndarray, h: float = 1e-4) -> np.ndarray:
 def test_the_evidence_and_its_gradient(name, given_kernel, own, weak, mean, lam):
     X, y = sample()
     kernel, lams = KERNELS[name], noises(own)
-    settings = Fit(kernel, GROUPS, given_kernel, lam, mean, weak)
+    settings = FitSettings(kernel, GROUPS, given_kernel, lam, mean, weak)
     objective = NegativeLogPosterior(settings, X, y, lams)
     theta = objective.pack(GP(kernel, 0.02))
     assert len(theta) == (0 if given_kernel else 4) + (lam is None) == len(objective.bounds)
@@ -124,7 +124,7 @@ def test_the_evidence_and_its_gradient(name, given_kernel, own, weak, mean, lam)
 @pytest.mark.parametrize("own", ["none", "some"])
 def test_a_free_mean_is_the_one_that_makes_the_outcomes_most_likely(own):
     X, y = sample()
-    settings = Fit(KERNELS["SE"], GROUPS, True, 0.03, mean="constant")
+    settings = FitSettings(KERNELS["SE"], GROUPS, True, 0.03, mean="constant")
     gp = NegativeLogPosterior(settings, X, y, noises(own)).unpack(np.empty(0))
     A = gp.kernel(X, X) + np.diag(np.where(np.isnan(noises(own)), 0.03, noises(own)))
 
@@ -137,11 +137,11 @@ def test_a_free_mean_is_the_one_that_makes_the_outcomes_most_likely(own):
 
 def test_without_a_free_mean_the_mean_is_zero():
     X, y = sample()
-    assert fit(Fit(KERNELS["SE"], GROUPS), GP(KERNELS["SE"], 0.1), X, y + 100, noises("none")).mean == 0.0
+    assert fit(FitSettings(KERNELS["SE"], GROUPS), GP(KERNELS["SE"], 0.1), X, y + 100, noises("none")).mean == 0.0
 
 
 def test_packing_and_unpacking():
-    objective = NegativeLogPosterior(Fit(KERNELS["SE"], GROUPS), *sample(), noises("none"))
+    objective = NegativeLogPosterior(FitSettings(KERNELS["SE"], GROUPS), *sample(), noises("none"))
     gp = GP(KERNELS["SE"], 0.02)
     theta = objective.pack(gp)
     assert_allclose(np.exp(theta), [0.3, 0.6, 0.9, 1.4, 0.02], rtol=1e-12)
@@ -154,7 +154,7 @@ def test_packing_and_unpacking():
 
 def test_the_columns_of_a_choice_share_a_lengthscale():
     assert GROUPS == (0, 1, 1, 1, 2)
-    found = fit(Fit(KERNELS["Matern"], GROUPS), GP(KERNELS["Matern"], 0.1), *sample(40), noises("none", 40))
+    found = fit(FitSettings(KERNELS["Matern"], GROUPS), GP(KERNELS["Matern"], 0.1), *sample(40), noises("none", 40))
     l = found.kernel.lengthscales(5)
     assert l[1] == l[2] == l[3]
     assert len({*l.tolist()}) == 3
@@ -183,7 +183,7 @@ def test_known_hyperparameters_are_recovered(shape):
     true = shape((0.15, 0.5))
     y = 3.0 + np.linalg.cholesky(true(X, X) + 0.01 * np.eye(300)) @ rng.standard_normal(300)
     found = fit(
-        Fit(shape((0.3, 0.3)), (0, 1), mean="constant"), GP(shape((0.3, 0.3)), 1e-3), X, y, np.full(300, np.nan)
+        FitSettings(shape((0.3, 0.3)), (0, 1), mean="constant"), GP(shape((0.3, 0.3)), 1e-3), X, y, np.full(300, np.nan)
     )
     assert_allclose(found.kernel.lengthscales(2), [0.15, 0.5], rtol=0.3)
     assert found.lam == pytest.approx(0.01, rel=0.3)
@@ -195,7 +195,9 @@ def test_an_irrelevant_coordinate_gets_a_long_lengthscale():
     rng = np.random.default_rng(3)
     X = rng.random((60, 2))
     y = np.sin(8 * X[:, 0]) + 0.05 * rng.standard_normal(60)
-    l = fit(Fit(SE((0.2, 0.2)), (0, 1)), GP(SE((0.2, 0.2)), 1e-3), X, y, np.full(60, np.nan)).kernel.lengthscales(2)
+    l = fit(
+        FitSettings(SE((0.2, 0.2)), (0, 1)), GP(SE((0.2, 0.2)), 1e-3), X, y, np.full(60, np.nan)
+    ).kernel.lengthscales(2)
     assert l[0] < 0.6
     assert l[1] > 5 * l[0]
 
@@ -207,9 +209,9 @@ def test_known_noises_are_not_fitted_again():
     true = SE((0.2,))
     f = np.linalg.cholesky(true(X, X) + 1e-10 * np.eye(200)) @ rng.standard_normal(200)
     y = f + np.where(np.isnan(own), 0.1, 1.0) * rng.standard_normal(200)
-    told = fit(Fit(true, (0,)), GP(true, 1e-3), X, y, own)
+    told = fit(FitSettings(true, (0,)), GP(true, 1e-3), X, y, own)
     assert told.lam == pytest.approx(0.01, rel=0.5)
-    blind = fit(Fit(true, (0,)), GP(true, 1e-3), X, y, np.full(200, np.nan))
+    blind = fit(FitSettings(true, (0,)), GP(true, 1e-3), X, y, np.full(200, np.nan))
     assert blind.lam > 0.2
 
 
@@ -218,7 +220,7 @@ def test_a_fit_is_at_least_as_likely_as_its_start_and_as_the_truth():
     X = rng.random((50, 2))
     true = GP(SE((0.2, 0.6)), 0.02)
     y = np.linalg.cholesky(true.kernel(X, X) + 0.02 * np.eye(50)) @ rng.standard_normal(50)
-    settings, lams = Fit(SE((0.3, 0.3)), (0, 1)), np.full(50, np.nan)
+    settings, lams = FitSettings(SE((0.3, 0.3)), (0, 1)), np.full(50, np.nan)
     objective = NegativeLogPosterior(settings, X, y, lams)
     for start in (GP(SE((0.3, 0.3)), 1e-3), GP(SE((5.0, 0.01)), 0.9), true):
         found = objective(objective.pack(fit(settings, start, X, y, lams)))[0]
@@ -230,7 +232,7 @@ def test_a_weak_belief_decides_where_the_outcomes_say_nothing():
     """Three outcomes far apart: with a belief the lengthscale stays near it."""
     X, y = np.array([[0.0], [0.5], [1.0]]), np.array([0.3, -0.2, 0.1])
     weak = HyperPrior(lengthscale=(math.log(0.5), 0.1), variance=(0.0, 0.1), lam=(math.log(1e-3), 0.1))
-    found = fit(Fit(SE((0.2,)), (0,), prior=weak), GP(SE((0.2,)), 0.5), X, y, np.full(3, np.nan))
+    found = fit(FitSettings(SE((0.2,)), (0,), prior=weak), GP(SE((0.2,)), 0.5), X, y, np.full(3, np.nan))
     assert found.kernel.lengthscales(1)[0] == pytest.approx(0.5, rel=0.3)
     assert found.lam == pytest.approx(1e-3, rel=0.3)
 
@@ -239,7 +241,7 @@ def test_a_weak_belief_decides_where_the_outcomes_say_nothing():
 def test_what_is_given_by_hand_stays(given_kernel, lam):
     X, y = sample(30)
     kernel = KERNELS["SE"]
-    found = fit(Fit(kernel, GROUPS, given_kernel, lam), GP(kernel, 0.03), X, y, noises("none", 30))
+    found = fit(FitSettings(kernel, GROUPS, given_kernel, lam), GP(kernel, 0.03), X, y, noises("none", 30))
     assert (found.kernel == kernel) == given_kernel
     assert (found.lam == 0.03) == (lam is not None)
 
@@ -249,7 +251,7 @@ def test_what_is_given_by_hand_stays(given_kernel, lam):
 
 @given(st.integers(0, 5000))
 def test_a_fit_looks_at_a_bounded_number_of_outcomes(n):
-    rows = subset(n)
+    rows = choose_rows(n)
     assert len(rows) == min(n, MOST) or (n > MOST and 0.95 * MOST <= len(rows) <= MOST)
     assert np.all(np.diff(rows) > 0)
     if n:
@@ -269,9 +271,9 @@ def test_a_fit_of_many_outcomes_uses_the_subset(monkeypatch):
 
     monkeypatch.setattr(evidence, "NegativeLogPosterior", Watched)
     X = np.random.default_rng(6).random((3 * MOST, 1))
-    fit(Fit(SE((0.2,)), (0,)), GP(SE((0.2,)), 0.1), X, X[:, 0], np.full(3 * MOST, np.nan))
+    fit(FitSettings(SE((0.2,)), (0,)), GP(SE((0.2,)), 0.1), X, X[:, 0], np.full(3 * MOST, np.nan))
     assert [len(rows) for rows in seen] == [MOST]
-    assert_array_equal(seen[0], X[subset(3 * MOST)])
+    assert_array_equal(seen[0], X[choose_rows(3 * MOST)])
 
 
 # Bad outcomes
@@ -309,7 +311,9 @@ def test_a_fit_survives(y, scaling):
     X[10:15] = X[3]
     lams = np.full(30, np.nan)
     with np.errstate(over="ignore", invalid="ignore"):  # as a choice fits
-        found = fit(Fit(Matern52((0.3, 0.3)), (0, 1), mean="constant"), GP(Matern52((0.3, 0.3)), 1e-3), X, model, lams)
+        found = fit(
+            FitSettings(Matern52((0.3, 0.3)), (0, 1), mean="constant"), GP(Matern52((0.3, 0.3)), 1e-3), X, model, lams
+        )
     inside(found, 2)
     belief = found.condition(X, model)
     assert np.all(np.isfinite(scale.user(belief.mean(X))))
@@ -320,13 +324,17 @@ def test_a_fit_survives(y, scaling):
 def test_a_fit_survives_when_all_queries_are_one(n):
     y = np.random.default_rng(9).standard_normal(n)
     X = np.full((n, 2), 0.4)
-    found = fit(Fit(SE((0.3, 0.3)), (0, 1), mean="constant"), GP(SE((0.3, 0.3)), 1e-3), X, y, np.full(n, np.nan))
+    found = fit(
+        FitSettings(SE((0.3, 0.3)), (0, 1), mean="constant"), GP(SE((0.3, 0.3)), 1e-3), X, y, np.full(n, np.nan)
+    )
     inside(found, 2)
 
 
 def test_where_the_matrix_cannot_be_factored_the_evidence_is_a_wall_and_not_an_error():
     X = np.full((5, 2), 0.4)
-    objective = NegativeLogPosterior(Fit(SE((0.3, 0.3)), (0, 1), lam=1e-300), X, np.arange(5.0), np.full(5, np.nan))
+    objective = NegativeLogPosterior(
+        FitSettings(SE((0.3, 0.3)), (0, 1), lam=1e-300), X, np.arange(5.0), np.full(5, np.nan)
+    )
     value, gradient = objective(objective.pack(GP(SE((0.3, 0.3)), 1.0)))
     assert value >= 1e20
     assert np.all(np.isfinite(gradient))

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.errors import InvalidInput
 from belated.learner.gp.domain import Compact, Interval, OneHot
-from belated.learner.gp.kernels import SE, Kernel, Matern52, Product, kernel_of
+from belated.learner.gp.kernels import SE, Kernel, Matern52, Product, read_kernel
 
 D = 3
 KERNELS: dict[str, Kernel] = {
@@ -215,7 +215,7 @@ def test_a_row_alone_has_the_bits_of_the_row_in_a_matrix(kernel, seed, n, m):
 
 @every_kernel
 def test_spec_round_trip(kernel):
-    assert kernel_of(json.loads(json.dumps(kernel.spec()))) == kernel
+    assert read_kernel(json.loads(json.dumps(kernel.spec()))) == kernel
 
 
 def test_a_spec_says_the_numbers():
@@ -234,7 +234,7 @@ def test_equal_numbers_make_equal_kernels_and_another_shape_another_kernel():
 def test_a_lengthscale_may_be_any_kind_of_number(number):
     kernel = SE(number)
     assert_array_equal(kernel.lengthscales(2), [float(number)] * 2)
-    assert kernel_of(json.loads(json.dumps(kernel.spec()))) == kernel
+    assert read_kernel(json.loads(json.dumps(kernel.spec()))) == kernel
 
 
 # Bad input

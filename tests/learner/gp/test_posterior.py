@@ -16,7 +16,7 @@ from belated.errors import NotPositiveDefinite
 from belated.learner.confidence import realised_gain
 from belated.learner.gp import posterior as module
 from belated.learner.gp.kernels import SE, Matern52, Product
-from belated.learner.gp.posterior import FEATURES, GP, JITTERS, Grown, Posterior, root
+from belated.learner.gp.posterior import FEATURES, GP, JITTERS, GrowingPosterior, Posterior, compute_root
 from tests.support.examples import examples
 
 KERNELS = {
@@ -206,7 +206,7 @@ class Ask:
     lam: float
     Q: int | None
 
-    def of(self, grown: Grown) -> Posterior:
+    def of(self, grown: GrowingPosterior) -> Posterior:
         rows = np.array(self.rows, dtype=int)
         lams = np.where(np.isin(rows, list(self.own)), 0.5, self.lam)
         gp = GP(SHAPES[self.kernel], self.lam, 0.3)
@@ -232,10 +232,10 @@ asks = st.builds(
 def test_a_memory_gives_what_a_fresh_belief_gives(sequence):
     """Whatever was asked before: the same bits in the factor and the table, the same numbers to 1e-9; and no belief is
     changed by those that come after it."""
-    grown, beliefs = Grown(), []
+    grown, beliefs = GrowingPosterior(), []
     for ask in sequence:
         belief = ask.of(grown)
-        fresh = ask.of(Grown())
+        fresh = ask.of(GrowingPosterior())
         assert_array_equal(packed(belief.factor), packed(fresh.factor))
         beliefs.append((belief, fresh))
     for belief, fresh in beliefs:  # looked at only now, when the memory has long gone on
@@ -258,7 +258,7 @@ def test_a_long_table_is_cut_and_grown_like_a_fresh_one(n, cuts):
     rng = np.random.default_rng(9)
     Q = rng.random((15, 2))
     X, y = Q[rng.integers(15, size=80)], rng.standard_normal(80)
-    gp, grown = GP(SE(0.3), 0.05), Grown()
+    gp, grown = GP(SE(0.3), 0.05), GrowingPosterior()
     for start, count in [(0, n), *((c, 40) for c in cuts)]:
         ids = np.r_[0:start, 40 + start : 40 + count] if count > start else np.arange(start)
         belief = grown.condition(gp, ids, X[ids], y[ids], None, Q)
@@ -278,7 +278,7 @@ def test_growing_costs_one_row_and_cutting_only_what_is_behind(monkeypatch):
             return super().__call__(X, Z)
 
     X, y, lams = sample(30, 2)
-    gp, grown = GP(Counted(0.3), 0.1), Grown()
+    gp, grown = GP(Counted(0.3), 0.1), GrowingPosterior()
     grown.condition(gp, range(29), X[:29], y[:29])
     asked.clear()
     grown.condition(gp, range(30), X, y)
@@ -298,7 +298,7 @@ def test_growing_costs_one_row_and_cutting_only_what_is_behind(monkeypatch):
 
 def test_a_failure_is_not_taken_for_a_belief():
     X, y, _ = sample(10, 2)
-    gp, grown = GP(SE(0.3), 0.1), Grown()
+    gp, grown = GP(SE(0.3), 0.1), GrowingPosterior()
     grown.condition(gp, range(10), X, y)
     broken = X.copy()
     broken[7] = np.nan
@@ -415,8 +415,8 @@ def test_a_draw_does_not_depend_on_the_order_of_the_rows(scattered, listed):
     """The noise of a query belongs to its number: told in another order, the same function is drawn."""
     gp, Q, X, y, lams = scattered
     ids, other = np.array([3, 5, 8, 9]), np.array([2, 0, 3, 1])
-    one = Grown().condition(gp, ids, X, y, lams, Q if listed else None)
-    two = Grown().condition(gp, ids[other], X[other], y[other], lams[other], Q if listed else None)
+    one = GrowingPosterior().condition(gp, ids, X, y, lams, Q if listed else None)
+    two = GrowingPosterior().condition(gp, ids[other], X[other], y[other], lams[other], Q if listed else None)
     for draw in (lambda b: b.draw(Q, np.random.default_rng(31), 2.0), lambda b: b.path(np.random.default_rng(31))(Q)):
         assert_allclose(draw(one), draw(two), rtol=0, atol=1e-9)
 
@@ -526,10 +526,10 @@ def test_the_ladder_stops_at_the_first_rung_that_holds():
     """Healthy matrices get no jitter; a duplicate without noise gets the least that is enough."""
     X = np.unique(sample(20, 2)[0], axis=0)
     K = SE(0.3)(X, X)
-    assert_array_equal(root(K + 0.1 * np.eye(len(X))), np.linalg.cholesky(K + 0.1 * np.eye(len(X))))
+    assert_array_equal(compute_root(K + 0.1 * np.eye(len(X))), np.linalg.cholesky(K + 0.1 * np.eye(len(X))))
     singular = np.ones((3, 3))
-    assert_allclose(root(singular) @ root(singular).T, singular, rtol=0, atol=1e-9)
-    assert root(np.empty((0, 0))).shape == (0, 0)
+    assert_allclose(compute_root(singular) @ compute_root(singular).T, singular, rtol=0, atol=1e-9)
+    assert compute_root(np.empty((0, 0))).shape == (0, 0)
     twice = GP(SE(0.3), 0.0).condition(np.full((2, 2), 0.5), np.array([1.0, 1.0]))
     assert 0 < twice.factor.diagonal[1] ** 2 < 1e-11
     assert JITTERS[0] == 0.0
@@ -542,7 +542,7 @@ def test_what_is_not_finite_is_refused_at_every_rung(bad):
     K = np.eye(3)
     K[1, 1] = bad
     with pytest.raises(NotPositiveDefinite), np.errstate(all="ignore"):
-        root(K)
+        compute_root(K)
     X, y, lams = sample(5, 2)
     lams[3] = bad
     with pytest.raises(NotPositiveDefinite), np.errstate(all="ignore"):
@@ -554,7 +554,7 @@ def test_what_is_not_finite_is_refused_at_every_rung(bad):
 
 def test_a_negative_direction_beyond_the_ladder_is_refused():
     with pytest.raises(NotPositiveDefinite):
-        root(np.array([[1.0, 2.0], [2.0, 1.0]]))
+        compute_root(np.array([[1.0, 2.0], [2.0, 1.0]]))
 
 
 @pytest.mark.parametrize("lam", [1e-3, 1e-12, 1e-16])

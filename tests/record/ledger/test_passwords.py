@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from belated.record.ledger.passwords import masked
+from belated.record.ledger.passwords import mask_password
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from belated.record.ledger.passwords import masked
     ],
 )
 def test_passwords_are_masked(url: str, shows: str) -> None:
-    assert masked(url) == shows
+    assert mask_password(url) == shows
 
 
 @given(st.text(":@/?&=%a3\n ", max_size=12), st.text(":@/?&=%a3\n ", max_size=6), st.text(":@/?&=%a3\n ", max_size=12))
@@ -45,4 +45,4 @@ def test_nothing_between_a_colon_and_an_at_is_shown(before: str, between: str, a
     if ":" not in before and between.startswith("//"):
         before += ":"
     for scheme in ("", "postgres:", "postgresql://"):
-        assert "s3cret" not in str(masked(f"{scheme}{before}:{between}s3cret{after}@h/db"))
+        assert "s3cret" not in str(mask_password(f"{scheme}{before}:{between}s3cret{after}@h/db"))

@@ -10,7 +10,7 @@ import pytest
 import belated
 from belated import Real, Study
 from belated.errors import Unreachable, Unreadable
-from belated.record.ledger import store
+from belated.record.ledger import open_store
 from tests.contracts.ledger import Handles, LedgerContract, asked, everything, open_handles
 from tests.support.postgres import Server
 from tests.support.refusals import refusal
@@ -39,9 +39,9 @@ def test_a_turn_that_goes_wrong_leaves_no_lock_behind(
     """A statement may fail though its connection lives on, and would keep the lock."""
     from belated.record.ledger import postgres
 
-    one, two = store(postgres_url), store(postgres_url)
+    one, two = open_store(postgres_url), open_store(postgres_url)
     one.create("a", {})
-    with one.ledger("a").asking() as turn:
+    with one.ledger("a").lock_asks() as turn:
         held: Any = turn
         execute = held.connection.execute
 
@@ -54,14 +54,14 @@ def test_a_turn_that_goes_wrong_leaves_no_lock_behind(
         assert everything(turn) == []
         if statement != "LEAVE":
             assert turn.append([asked(1)]) == 1
-    with two.ledger("a").asking() as turn:
+    with two.ledger("a").lock_asks() as turn:
         assert turn.append([asked(2)]) == (1 if statement == "LEAVE" else 2)
     for each in (one, two):
         each.close()
 
 
 def test_a_newer_schema(postgres_url: str) -> None:
-    store(postgres_url).close()
+    open_store(postgres_url).close()
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("UPDATE belated_schema SET version = 99")
     for call in (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from belated.record.ledger.sqlite import locked
+from belated.record.ledger.sqlite import hold_lock
 from tests.contracts.ledger import Handles, LedgerContract, open_handles
 from tests.support.processes import fork, wait
 
@@ -30,11 +30,11 @@ def test_a_lock_is_let_go_though_a_fork_has_a_copy(tmp_path: Path) -> None:
     def sleep() -> None:
         time.sleep(60)
 
-    with locked(path):
+    with hold_lock(path):
         pid = fork(sleep)
 
     def take() -> None:
-        with locked(path):
+        with hold_lock(path):
             got.set()
 
     thread = threading.Thread(target=take)

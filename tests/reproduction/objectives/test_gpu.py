@@ -94,7 +94,7 @@ def test_a_run_by_the_clock_meets_failures_and_counts_them_as_the_floor() -> Non
         assert trial.failure == ("infeasible" if refuses else None)
     failures = [t.number for t in ended if t.failure == "infeasible"]
     assert {3, 9} <= set(failures)
-    cumulative = belated.regret(study, task.f, task.best).cumulative
+    cumulative = belated.measure_regret(study, task.f, task.best).cumulative
     assert cumulative[2] - cumulative[1] == pytest.approx(task.floor - task.best({"gpu": "A6000"}))
 
 

@@ -59,6 +59,6 @@ def test_by_the_clock_outcomes_come_when_the_configuration_has_run() -> None:
     assert [t.told_at - t.asked_at for t in told] == pytest.approx([task.delay.draw(RNG, t.params, None) for t in told])
     assert {t.status for t in told} == {"heard", "late"}
     assert all((t.status == "late") == (t.delay is not None and t.delay > 5 * 3600) for t in told)
-    simple, _, with_late = belated.regret(study, task.f, task.best)
+    simple, _, with_late = belated.measure_regret(study, task.f, task.best)
     assert np.all(with_late <= simple)
     assert with_late[-1] < simple[0] == 5258.112826 - 1266.167382

@@ -88,7 +88,7 @@ def test_ties_among_the_best_cost_nothing() -> None:
     study = belated.Study.create(space=space, context=task.context, silence="unknown", floor=0.0, seed=0)
     for i in best[:5]:
         study.tell(study.ask(params=space.at(i), context=context), 1.0)
-    simple, cumulative, _ = belated.regret(study, task.f, task.best)
+    simple, cumulative, _ = belated.measure_regret(study, task.f, task.best)
     assert simple.tolist() == cumulative.tolist() == [0.0] * 5
 
 
@@ -103,7 +103,7 @@ def test_each_task_comes_thirty_times_in_order_and_a_run_can_be_simulated() -> N
     delay = belated.delays.Poisson(3)
     for _ in belated.simulate(study, task.f, delay=delay, rounds=35, seed=1, contexts=task.context_of):
         pass
-    cumulative = belated.regret(study, task.f, task.best).cumulative
+    cumulative = belated.measure_regret(study, task.f, task.best).cumulative
     gaps = np.diff(cumulative, prepend=0.0)
     assert np.all(gaps >= -1e-12)
     assert gaps == pytest.approx([task.best(t.context) - task.f(t.params, t.context) for t in study.trials()])

@@ -34,7 +34,7 @@ def test_the_task_is_the_papers() -> None:
     for _ in belated.simulate(study, task.f, delay=belated.delays.Fixed(2), rounds=8, seed=0):
         pass
     heard = [t.outcome for t in study.trials() if t.outcome is not None]
-    simple = belated.regret(study, task.f, task.best).simple
+    simple = belated.measure_regret(study, task.f, task.best).simple
     assert simple[-1] == 1 - max(heard)  # the validation error of the best configuration heard
     assert simple[0] == 1.0  # nothing heard
 

@@ -17,7 +17,7 @@ from belated.learner.confidence import (
 )
 from belated.learner.delays.distributions import Fixed
 from belated.learner.gp.kernels import SE
-from belated.simulation.simulate import World
+from belated.simulation.simulate import SimulatedWorld
 from reproduction.theory import batches
 from reproduction.theory.measurements import Quantity, group_measurements
 
@@ -26,7 +26,7 @@ def test_batches_are_told_all_at_once():
     study = belated.Study.create(
         space=belated.Points(np.linspace(0, 1, 9)), floor=0.0, ceiling=1.0, algorithm="GP-BUCB"
     )
-    world = World(lambda params: params["x"], Fixed(0), 0.0, 0)
+    world = SimulatedWorld(lambda params: params["x"], Fixed(0), 0.0, 0)
     batches.run_in_batches(study, world, 25)
     trials = study.trials()
     assert [trial.number for trial in trials] == list(range(1, 26))

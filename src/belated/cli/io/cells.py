@@ -16,7 +16,7 @@ from typing import Any
 from belated.errors import InvalidInput, Outside
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Real
-from belated.validation import Scalar, about, is_number, key_of, listed, shown
+from belated.validation import Scalar, format_names, format_value, is_number, make_key, prefix_errors
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
@@ -29,7 +29,7 @@ def parse_decimal(text: str, what: str = "value") -> float:
     if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
         raise InvalidInput(f"{what} must be a finite number (got {text})")
     if NUMBER.fullmatch(text) is None:
-        raise InvalidInput(f"{what} must be a number (got {shown(text)})")
+        raise InvalidInput(f"{what} must be a number (got {format_value(text)})")
     x = float(text)
     if not math.isfinite(x):
         raise InvalidInput(f"{what} must be a finite number (got {text if len(text) < 40 else text[:37] + '...'})")
@@ -39,7 +39,7 @@ def parse_decimal(text: str, what: str = "value") -> float:
 def parse_integer(text: str, what: str = "value") -> int:
     text = text.strip()
     if WHOLE.fullmatch(text) is None or len(text) > DIGITS:
-        raise InvalidInput(f"{what} must be an integer (got {shown(text)})")
+        raise InvalidInput(f"{what} must be an integer (got {format_value(text)})")
     return int(text)
 
 
@@ -52,7 +52,7 @@ def parse_time(text: str, what: str = "at") -> float | datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         rule = "a time such as 2026-03-01T14:30, or seconds since 1970"
-        raise InvalidInput(f"{what} must be {rule} (got {shown(text)})") from None
+        raise InvalidInput(f"{what} must be {rule} (got {format_value(text)})") from None
 
 
 def parse_option(text: str) -> Scalar:
@@ -68,7 +68,7 @@ def parse_option(text: str) -> Scalar:
         try:
             return str(json.loads(text))
         except ValueError:
-            raise InvalidInput(f"an option in quotes must be a JSON string (got {shown(text)})") from None
+            raise InvalidInput(f"an option in quotes must be a JSON string (got {format_value(text)})") from None
     return text
 
 
@@ -96,13 +96,13 @@ class ParameterTexts:
                 kind = space.parameters[i]
                 self._kinds[name] = write_options(kind.options) if isinstance(kind, Choice) else kind
             else:
-                column = {key_of(row[i]): row[i] for row in space.parameters.rows}
+                column = {make_key(row[i]): row[i] for row in space.parameters.rows}
                 self._kinds[name] = write_options(column.values())
 
     def parse(self, name: str, text: str) -> Scalar:
         """The value of a parameter; the space itself checks its bounds."""
         kind = self._kinds[name]
-        with about(f"{name}: "):
+        with prefix_errors(f"{name}: "):
             if isinstance(kind, Real):
                 return parse_decimal(text)
             if isinstance(kind, Integer):
@@ -111,16 +111,16 @@ class ParameterTexts:
                 return kind[text]
             typed = parse_option(text)
             for option in kind.values():
-                if key_of(option) == key_of(typed) or (is_number(typed) and is_number(option) and typed == option):
+                if make_key(option) == make_key(typed) or (is_number(typed) and is_number(option) and typed == option):
                     return option
-            raise Outside(f"value must be one of {listed(kind)} (got {shown(text)})")
+            raise Outside(f"value must be one of {format_names(kind)} (got {format_value(text)})")
 
     def format(self, name: str, value: Scalar) -> str:
         """The text that `parse` reads as exactly this value."""
         kind = self._kinds[name]
         if isinstance(kind, Real | Integer):
             return repr(value)
-        return next(text for text, option in kind.items() if key_of(option) == key_of(value))
+        return next(text for text, option in kind.items() if make_key(option) == make_key(value))
 
 
 def parse_pairs(words: Sequence[str], what: str) -> dict[str, str]:
@@ -129,9 +129,9 @@ def parse_pairs(words: Sequence[str], what: str) -> dict[str, str]:
     for word in words:
         name, equals, text = word.partition("=")
         if not equals or not name:
-            raise InvalidInput(f"{what} must be name=value (got {shown(word)})")
+            raise InvalidInput(f"{what} must be name=value (got {format_value(word)})")
         if name in found:
-            raise InvalidInput(f"{what} must be given once for each name (got {shown(name)} twice)")
+            raise InvalidInput(f"{what} must be given once for each name (got {format_value(name)} twice)")
         found[name] = text
     return found
 
@@ -139,11 +139,11 @@ def parse_pairs(words: Sequence[str], what: str) -> dict[str, str]:
 def parse_params(space: Space, words: Mapping[str, str], what: str = "") -> dict[str, Any]:
     """Texts by name as values by name."""
     texts = ParameterTexts(space)
-    with about(what):
+    with prefix_errors(what):
         for name in words:
             if name not in texts.names:
                 raise InvalidInput(
-                    f"{listed([name])}: there is no such parameter (the names are {listed(texts.names)})"
+                    f"{format_names([name])}: there is no such parameter (the names are {format_names(texts.names)})"
                 )
         return {name: texts.parse(name, text) for name, text in words.items()}
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from belated.errors import BelatedError, Closed, InvalidInput
-from belated.validation import listed, shown
+from belated.validation import format_names, format_value
 
 ERRORS_SHOWN = 20
 
@@ -122,15 +122,15 @@ def _check_titles(
         if not name:
             raise InvalidInput(f"{path}:{line}: column {i + 1} must have a name")
         if name in titles[:i]:
-            raise InvalidInput(f"{path}:{line}: columns must differ (got {shown(name)} twice)")
+            raise InvalidInput(f"{path}:{line}: columns must differ (got {format_value(name)} twice)")
     missing = [name for name in required if not any(one in titles for one in name.split("|"))]
     if missing:
         wanted = " and ".join(name.replace("|", " or ") for name in missing)
-        raise InvalidInput(f"{path}:{line}: there must be a column {wanted} (got {listed(titles)}){hint}")
+        raise InvalidInput(f"{path}:{line}: there must be a column {wanted} (got {format_names(titles)}){hint}")
     columns = titles if known is None else list(known)
     for name in titles:
         if name not in columns:
-            there = f"there is no column {shown(name)} (the columns are {listed(columns)})"
+            there = f"there is no column {format_value(name)} (the columns are {format_names(columns)})"
             raise InvalidInput(f"{path}:{line}: {there}{hint}")
     return titles
 
@@ -144,7 +144,7 @@ def read_json_lines(path: Path, errors: LineErrors) -> list[FileRow]:
         with errors.collect(line):
             given = parse_json(text)
             if not isinstance(given, dict):
-                raise InvalidInput(f"a line must be a JSON object (got {shown(given)})")
+                raise InvalidInput(f"a line must be a JSON object (got {format_value(given)})")
             rows.append(FileRow(line, given))
     return rows
 
@@ -169,7 +169,7 @@ def _refuse_repeats(members: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in members:
         if name in found:
-            raise InvalidInput(f"keys must differ (got {shown(name)} twice)")
+            raise InvalidInput(f"keys must differ (got {format_value(name)} twice)")
         found[name] = value
     return found
 

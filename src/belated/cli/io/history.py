@@ -14,9 +14,9 @@ from typing import Any
 
 from belated import Study
 from belated.errors import AlreadyEnded, AlreadyTold, InvalidInput
-from belated.record.events import NAMES, Amended, Asked, Event, Failed, Refused, Told, plain_of
+from belated.record.events import NAMES, Amended, Asked, Event, Failed, Refused, Told, event_to_dict
 from belated.results import FAILURES, Failure, takes_outcome
-from belated.validation import number, shown, whole
+from belated.validation import format_value, require_number, require_whole
 
 TrialEvent = Told | Refused | Failed | Amended
 FIELDS = {
@@ -35,8 +35,8 @@ class HistoryStep:
     event: TrialEvent
     known_from: int | None  # None: it came together with its query
 
-    def plain(self) -> dict[str, Any]:
-        fields = {k: v for k, v in plain_of(self.event).items() if v is not None and k != "number"}
+    def to_dict(self) -> dict[str, Any]:
+        fields = {k: v for k, v in event_to_dict(self.event).items() if v is not None and k != "number"}
         return fields if self.known_from is None else {**fields, "known_from": self.known_from}
 
     def __str__(self) -> str:
@@ -64,24 +64,27 @@ def parse_step(given: object) -> HistoryStep:
     """A step from its plain values, checked."""
     if not isinstance(given, Mapping) or given.get("event") not in FIELDS:
         rule = f"must be an object whose event is one of {', '.join(FIELDS)}"
-        raise InvalidInput(f"a step of its history {rule} (got {shown(given)})")
+        raise InvalidInput(f"a step of its history {rule} (got {format_value(given)})")
     name = given["event"]
     for field in given:
         if field != "event" and field not in FIELDS[name]:
-            raise InvalidInput(f"{name} has no field {shown(field)} (it has {', '.join(FIELDS[name])})")
-    fields: dict[str, Any] = {"number": 0, "at": number(given.get("at"), "at")}
+            raise InvalidInput(f"{name} has no field {format_value(field)} (it has {', '.join(FIELDS[name])})")
+    fields: dict[str, Any] = {"number": 0, "at": require_number(given.get("at"), "at")}
     if name == "failed":
         if given.get("kind") not in FAILURES:
-            raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {shown(given.get('kind'))})")
+            raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {format_value(given.get('kind'))})")
         fields["kind"] = given["kind"]
     else:
         noise = given.get("noise")
-        fields |= {"value": number(given.get("value")), "noise": None if noise is None else number(noise, "noise")}
+        fields |= {
+            "value": require_number(given.get("value")),
+            "noise": None if noise is None else require_number(noise, "noise"),
+        }
     if name == "amended":
         fields["reason"] = given.get("reason")  # the study itself checks it
     if name == "told" and "known_from" not in given:
         return HistoryStep(EVENTS[name](**fields), None)
-    return HistoryStep(EVENTS[name](**fields), whole(given.get("known_from"), "known_from"))
+    return HistoryStep(EVENTS[name](**fields), require_whole(given.get("known_from"), "known_from"))
 
 
 TrialEnd = tuple[float | None, float | None, Failure | None]  # outcome, noise, failure

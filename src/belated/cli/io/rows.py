@@ -27,7 +27,7 @@ from belated.errors import InvalidInput
 from belated.record.events import Failed, Told
 from belated.results import FAILURES, Failure
 from belated.space.encoding import Space
-from belated.validation import frozen, number, shown, whole
+from belated.validation import format_value, freeze, require_number, require_whole
 
 FIELDS = ("number", "asked_at", "outcome", "noise", "told_at", "known_from", "failure")
 ALIASES = {"value": "outcome", "at": "asked_at"}
@@ -105,7 +105,7 @@ def build_row(trial: Trial, steps: Sequence[HistoryStep] = ()) -> dict[str, Any]
     row["asked_at"] = trial.asked_at
     row |= {name: value for name, value in zip(FIELDS[2:], list_ends(trial), strict=True) if value is not None}
     if steps and not (len(steps) == 1 and isinstance(steps[0].event, Told)):
-        row["history"] = [step.plain() for step in steps]
+        row["history"] = [step.to_dict() for step in steps]
     return row
 
 
@@ -176,12 +176,12 @@ def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
         around = context.as_given(around)
     failure = ends.get("failure")
     if failure is not None and failure not in FAILURES:
-        raise InvalidInput(f"failure must be one of {', '.join(FAILURES)} (got {shown(failure)})")
+        raise InvalidInput(f"failure must be one of {', '.join(FAILURES)} (got {format_value(failure)})")
     if failure is not None and "outcome" in ends:
         raise InvalidInput("a row has an outcome or a failure, not both")
     key = ends.get("key", "")
     if not isinstance(key, str):
-        raise InvalidInput(f"key must be a string (got {shown(key)})")
+        raise InvalidInput(f"key must be a string (got {format_value(key)})")
     history = _parse_history(ends)
     return TrialRow(
         line=row.line,
@@ -203,7 +203,7 @@ def _parse_history(ends: Mapping[str, Any]) -> tuple[HistoryStep, ...]:
     """The steps of a row, if it has any. They must end as the row itself says."""
     given = ends.get("history", [])
     if not isinstance(given, list):
-        raise InvalidInput(f"history must be a list of steps (got {shown(given)})")
+        raise InvalidInput(f"history must be a list of steps (got {format_value(given)})")
     steps = tuple(map(parse_step, given))
     end = _parse_number(ends, "outcome"), _parse_number(ends, "noise"), ends.get("failure")
     if steps and find_end(steps) != end:
@@ -237,37 +237,41 @@ def _split_object(cells: Mapping[str, Any]) -> Parts:
     known = {*FIELDS, *ALIASES, "key", "params", "context", "history"}
     for name in cells:
         if name not in known:
-            raise InvalidInput(f"there is no field {shown(name)}; parameters belong under params")
+            raise InvalidInput(f"there is no field {format_value(name)}; parameters belong under params")
     params, context = cells.get("params"), cells.get("context")
     if not isinstance(params, dict):
-        raise InvalidInput(f"params must be an object (got {shown(params)})")
+        raise InvalidInput(f"params must be an object (got {format_value(params)})")
     if context is not None and not isinstance(context, dict):
-        raise InvalidInput(f"context must be an object (got {shown(context)})")
+        raise InvalidInput(f"context must be an object (got {format_value(context)})")
     rest = {name: value for name, value in cells.items() if name not in ("params", "context") and value is not None}
     return params, context, rest
 
 
 def _parse_number(ends: Mapping[str, Any], name: str) -> float | None:
     given = ends.get(name)
-    return None if given is None else parse_decimal(given, name) if isinstance(given, str) else number(given, name)
+    return (
+        None if given is None else parse_decimal(given, name) if isinstance(given, str) else require_number(given, name)
+    )
 
 
 def _parse_integer(ends: Mapping[str, Any], name: str) -> int | None:
     given = ends.get(name)
-    return None if given is None else parse_integer(given, name) if isinstance(given, str) else whole(given, name)
+    return (
+        None if given is None else parse_integer(given, name) if isinstance(given, str) else require_whole(given, name)
+    )
 
 
 def _parse_time(ends: Mapping[str, Any], name: str) -> float | None:
     given = ends.get(name)
     if not isinstance(given, str):
-        return None if given is None else number(given, name)
+        return None if given is None else require_number(given, name)
     when = parse_time(given, name)
     if not isinstance(when, datetime):
         return when
     try:
         return when.timestamp()
     except (ValueError, OverflowError):
-        raise InvalidInput(f"{name} must be a time that the clock can show (got {shown(given)})") from None
+        raise InvalidInput(f"{name} must be a time that the clock can show (got {format_value(given)})") from None
 
 
 # Identity -------------------------------------------------------------------------------------------------------------
@@ -277,7 +281,7 @@ TrialIdentity = tuple[object, object, float | None]
 
 def identify(thing: TrialRow | Trial) -> TrialIdentity:
     """Two trials are the same if their params, their context and the time at which they were asked are."""
-    return frozen(thing.params), frozen(thing.context), thing.asked_at
+    return freeze(thing.params), freeze(thing.context), thing.asked_at
 
 
 def make_key(row: TrialRow, before: Counter[str]) -> str:

@@ -13,7 +13,7 @@ from belated.cli.io.cells import parse_decimal, parse_integer, parse_option
 from belated.cli.io.files import LineErrors, read_csv, read_toml
 from belated.errors import InvalidInput
 from belated.space.parameters import Parameter
-from belated.validation import about, listed, shown
+from belated.validation import format_names, format_value, prefix_errors
 
 SETTINGS = (
     *("goal", "floor", "ceiling", "limits", "silence", "patience"),
@@ -89,8 +89,8 @@ def read_options(options: Mapping[str, Any], prefix: str = "") -> dict[str, Para
             continue
         name, *bounds = next(left[kind])
         if name in found:
-            raise InvalidInput(f"names must differ (got {shown(name)} twice)")
-        with about(f"{name}: "):
+            raise InvalidInput(f"names must differ (got {format_value(name)} twice)")
+        with prefix_errors(f"{name}: "):
             found[name] = kinds[kind](*bounds)
     return found
 
@@ -101,9 +101,9 @@ def read_settings(path: Path) -> dict[str, Any]:
     known = ("space", "points", "context", *SETTINGS)
     for name in given:
         if name not in known:
-            raise InvalidInput(f"{path}: there is no setting {shown(name)} (there are {listed(known)})")
+            raise InvalidInput(f"{path}: there is no setting {format_value(name)} (there are {format_names(known)})")
     found: dict[str, Any] = {name: given[name] for name in SETTINGS if name in given}
-    with about(f"{path}: "):
+    with prefix_errors(f"{path}: "):
         if "space" in given and "points" in given:
             raise InvalidInput("give space or points, not both")
         if "space" in given:
@@ -117,10 +117,10 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 def _parse_parameters(given: object, what: Literal["space", "context"]) -> dict[str, Parameter]:
     if not isinstance(given, dict):
-        raise InvalidInput(f"{what} must be a table of parameters (got {shown(given)})")
+        raise InvalidInput(f"{what} must be a table of parameters (got {format_value(given)})")
     found = {}
     for name, declared in given.items():
-        with about(f"{name}: "):
+        with prefix_errors(f"{name}: "):
             found[name] = _parse_parameter(declared)
     return found
 
@@ -134,7 +134,7 @@ def _parse_parameter(given: Any) -> Parameter:
         case {"choice": [*options], **rest} if not rest:
             return Choice(*options)
     kinds = "{ real = [low, high] }, { integer = [low, high] } (either with log = true) or { choice = [...] }"
-    raise InvalidInput(f"must be {kinds} (got {shown(given)})")
+    raise InvalidInput(f"must be {kinds} (got {format_value(given)})")
 
 
 def read_points(path: Path) -> Points:
@@ -145,9 +145,11 @@ def read_points(path: Path) -> Points:
     for row in rows:
         with errors.collect(row.line):
             if len(row.cells) < len(names):
-                raise InvalidInput(f"there must be a value for each of {listed(names)} (got {listed(row.cells)})")
+                raise InvalidInput(
+                    f"there must be a value for each of {format_names(names)} (got {format_names(row.cells)})"
+                )
     errors.refuse()
-    with about(f"{path}: "):
+    with prefix_errors(f"{path}: "):
         return Points([{name: parse_option(text) for name, text in row.cells.items()} for row in rows])
 
 

@@ -10,10 +10,10 @@ from typing import TypeVar
 from belated import Study
 from belated.errors import AlreadyEnded, Taken, UnknownStudy
 from belated.record.events import Event, Told
-from belated.record.ledger import Ledger, store
+from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.memory import MemoryLedger
 from belated.settings import Settings
-from belated.validation import listed, shown
+from belated.validation import format_names, format_value
 
 Result = TypeVar("Result")
 
@@ -36,7 +36,7 @@ def apply_at_once(
     """
     settings, ledger = _open_ledger(url, name)
     while True:
-        with ledger.asking() if asks and not dry else nullcontext(ledger) as turn:
+        with ledger.lock_asks() if asks and not dry else nullcontext(ledger) as turn:
             before = list(turn.read())
             copy = _copy(settings, before, name)
             result = work(copy)
@@ -53,10 +53,10 @@ def apply_at_once(
 
 def _open_ledger(url: str, name: str) -> tuple[Settings, Ledger]:
     """The settings and the ledger of a study that exists."""
-    place = store(url)
+    place = open_store(url)
     spec = place.spec(name)
     if spec is None:
-        raise UnknownStudy(f"there is no study {shown(name)}; there are {listed(place.names()) or 'none'}")
+        raise UnknownStudy(f"there is no study {format_value(name)}; there are {format_names(place.names()) or 'none'}")
     return Settings.of(spec), place.ledger(name)
 
 

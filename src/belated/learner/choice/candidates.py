@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from belated.errors import Exhausted
 from belated.learner.arrays import Array, Mask
-from belated.learner.belief import Belief
+from belated.learner.belief import ModelBelief
 from belated.learner.choice.maximize import Search, argmax, kronecker, maximize
 from belated.learner.choice.problem import Problem, Situation
 from belated.learner.history import History
@@ -20,41 +20,43 @@ COUNTED = 10**6  # queries gone through one by one when all the good ones are ta
 SAME = 1e-13  # two queries this close in every column are the same
 
 
-def listed_queries(problem: Problem) -> Array | None:
+def list_queries(problem: Problem) -> Array | None:
     """The Q for which a table is worth keeping: it must not change from ask to ask."""
     return problem.Q if problem.context is None else None
 
 
-def best_of(problem: Problem, situation: Situation, belief: Belief, policy: Policy, nu: float, rng: Generator) -> Array:
+def find_best(
+    problem: Problem, situation: Situation, belief: ModelBelief, policy: Policy, nu: float, rng: Generator
+) -> Array:
     """The best query under a policy, among those that may be asked."""
     if problem.Q is not None:
-        rows = with_context(situation.z, problem.Q)
+        rows = join_context(situation.z, problem.Q)
         scores = policy.scores(belief, rows, nu, rng)
         if not np.all(np.isfinite(scores)):
             raise FloatingPointError
-        best: Array = problem.Q[argmax(scores, allowed(problem, situation))]
+        best: Array = problem.Q[argmax(scores, find_allowed(problem, situation))]
         return best
     surface = AtContext(policy.surface(belief, nu, rng), situation.z)
     count = 384 if len(belief.posterior.X) <= 300 else 256  # scoring a candidate costs O(n²)
-    ranked = maximize(surface, search(problem, situation, belief), rng, count=count)
-    return first_open(problem, situation, ranked)
+    ranked = maximize(surface, plan_search(problem, situation, belief), rng, count=count)
+    return find_first_open(problem, situation, ranked)
 
 
-def first_open(problem: Problem, situation: Situation, ranked: Array) -> Array:
+def find_first_open(problem: Problem, situation: Situation, ranked: Array) -> Array:
     """The first of some queries that may be asked now; when none of them may, the first of the whole space that may."""
-    first = next(untaken(ranked, situation), None)
+    first = next(skip_taken(ranked, situation), None)
     if first is None:
-        first = next(untaken(every_query(problem, situation), situation), None)
+        first = next(skip_taken(list_every_query(problem, situation), situation), None)
     if first is None and situation.strict:
         raise Exhausted
     return np.asarray(ranked[0]) if first is None else first
 
 
-def untaken(queries: Array, situation: Situation) -> Iterator[Array]:
-    return (x for x in queries if not np.any(same(x, situation.taken)))
+def skip_taken(queries: Array, situation: Situation) -> Iterator[Array]:
+    return (x for x in queries if not np.any(find_same(x, situation.taken)))
 
 
-def every_query(problem: Problem, situation: Situation) -> Array:
+def list_every_query(problem: Problem, situation: Situation) -> Array:
     """All queries that agree with what is fixed by hand, where they can be counted; none where they cannot."""
     domain = problem.compact
     points = domain.points(COUNTED)
@@ -63,7 +65,7 @@ def every_query(problem: Problem, situation: Situation) -> Array:
     return points[np.all(np.isnan(situation.given) | (np.abs(points - situation.given) <= SAME), axis=1)]
 
 
-def search(problem: Problem, situation: Situation, belief: Belief) -> Search:
+def plan_search(problem: Problem, situation: Situation, belief: ModelBelief) -> Search:
     """Where to look in a space that cannot be listed: everywhere, around the best heard, and around the newest."""
     posterior = belief.posterior
     best = np.flatnonzero(belief.known)[np.argsort(-belief.means, kind="stable")[:4]]
@@ -80,24 +82,24 @@ class AtContext:
     z: Array
 
     def __call__(self, Q: Array) -> Array:
-        return self.surface(with_context(self.z, Q))
+        return self.surface(join_context(self.z, Q))
 
     def gradient(self, Q: Array) -> tuple[Array, Array]:
-        values, gradient = self.surface.gradient(with_context(self.z, Q))
+        values, gradient = self.surface.gradient(join_context(self.z, Q))
         return values, gradient[:, len(self.z) :]
 
 
-def with_context(z: Array, Q: Array) -> Array:
+def join_context(z: Array, Q: Array) -> Array:
     """Rows (z, q); Q itself without a context, so that a table kept for it is found."""
     return np.hstack([np.broadcast_to(z, (len(Q), len(z))), Q]) if len(z) else Q
 
 
-def same(x: Array, X: Array) -> Mask:
+def find_same(x: Array, X: Array) -> Mask:
     """Which rows of X are the query x."""
     return np.asarray(np.all(np.abs(X - x) <= SAME, axis=1))
 
 
-def allowed(problem: Problem, situation: Situation) -> Mask:
+def find_allowed(problem: Problem, situation: Situation) -> Mask:
     """Which listed queries may be asked: those that match what is fixed by hand; taken ones when no others are left."""
     matching = np.ones(len(problem.place), dtype=bool) if situation.open is None else situation.open
     untaken = matching.copy()
@@ -109,16 +111,16 @@ def allowed(problem: Problem, situation: Situation) -> Mask:
     return matching
 
 
-def space_filling(problem: Problem, situation: Situation, h: History, rng: Generator) -> Array:
+def fill_space(problem: Problem, situation: Situation, h: History, rng: Generator) -> Array:
     """A query far from those before: the farthest of a list, or the next of an even sequence."""
     if problem.Q is not None:
         before = h.X[~h.gone, problem.split :]
         distance = np.full(len(problem.Q), np.inf) if len(before) else rng.random(len(problem.Q))
         for x in before:
             distance = np.minimum(distance, np.sum(np.square(problem.Q - x), axis=1))
-        farthest: Array = problem.Q[argmax(distance, allowed(problem, situation))]
+        farthest: Array = problem.Q[argmax(distance, find_allowed(problem, situation))]
         return farthest
     d = len(problem.compact.coordinates)
     U = kronecker(situation.t, 64, d, situation.shift[:d])
     empty = Search(problem.compact, situation.given, np.empty((0, problem.compact.D)))
-    return first_open(problem, situation, empty.admit(problem.compact.place(U)))
+    return find_first_open(problem, situation, empty.admit(problem.compact.place(U)))

@@ -15,22 +15,22 @@ from numpy.random import Generator
 from belated.errors import Contradiction, NotPositiveDefinite
 from belated.learner.algorithms import Move
 from belated.learner.arrays import Array
-from belated.learner.belief import Belief, believe
+from belated.learner.belief import ModelBelief, believe
 from belated.learner.choice.candidates import (
     SAME,
     AtContext,
-    best_of,
-    listed_queries,
-    search,
-    space_filling,
-    with_context,
+    fill_space,
+    find_best,
+    join_context,
+    list_queries,
+    plan_search,
 )
-from belated.learner.choice.maximize import candidates
-from belated.learner.choice.problem import Cache, Chosen, Fitted, Problem, Situation
+from belated.learner.choice.maximize import spread_candidates
+from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
 from belated.learner.confidence import Constant, gamma_bound, greedy_gain
-from belated.learner.gp.fit import FEWEST, Fit, fit, groups_of
+from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
 from belated.learner.gp.posterior import GP
-from belated.learner.gp.scale import Scale, stands_in
+from belated.learner.gp.scale import Scale, describe_stand_in
 from belated.learner.history import History
 from belated.learner.policies import Policy, UncertaintySampling
 from belated.learner.silence import Floor, Halfway, Silence, Unknown
@@ -39,14 +39,14 @@ Result = TypeVar("Result")
 NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
 
 
-def scale_of(problem: Problem, h: History, fitted: Fitted | None) -> Scale:
+def find_scale(problem: Problem, h: History, fitted: Hyperparameters | None) -> Scale:
     """The scale of the outcomes in use, or the one that came with the hyperparameters."""
     if fitted is not None and fitted.scale is not None:
         return fitted.scale
     return problem.algorithm.model.scaling(problem.bounds, h.y[h.seen])
 
 
-def on_scale(problem: Problem, h: History, scale: Scale) -> History:
+def scale_history(problem: Problem, h: History, scale: Scale) -> History:
     """The history on the model's scale, with the floor or what stands in for it."""
     stated, floor = problem.bounds.floor, problem.bounds.stand_in(h.y[h.seen])
     on_model = scale.model if stated is None else scale.exact
@@ -58,31 +58,31 @@ def on_scale(problem: Problem, h: History, scale: Scale) -> History:
     )
 
 
-def prior(problem: Problem, t: int) -> GP:
+def make_prior(problem: Problem, t: int) -> GP:
     """The GP before anything was fitted."""
     lam = problem.lam(t)
     return GP(problem.kernel, 1e-3 if lam is None else lam)
 
 
-def refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted | None:
+def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) -> Hyperparameters | None:
     """New hyperparameters from what was heard; None when there is too little, or nothing is left to fit."""
     algorithm, lam = problem.algorithm, problem.lam(t)
     if not needs_fit(problem, h, t):
         return None
     rows, h = algorithm.fitting.data.select(h, problem.silence, problem.bounds)
     scale = algorithm.model.scaling(problem.bounds, h.y[rows])
-    scaled = on_scale(problem, h, scale)
-    settings = Fit(
+    scaled = scale_history(problem, h, scale)
+    settings = FitSettings(
         problem.kernel,
-        groups_of([w for part in problem.widths for w in part]),
+        group_columns([w for part in problem.widths for w in part]),
         given_kernel=algorithm.model.kernel is not None,
         lam=lam,
         mean=algorithm.model.mean,
         prior=algorithm.fitting.prior,
     )
-    start = prior(problem, t) if last is None else last.gp
+    start = make_prior(problem, t) if last is None else last.gp
     gp = fit(settings, start, scaled.X[rows], scaled.y[rows], scaled.lams[rows])
-    return Fitted(gp, scale if algorithm.model.scaling.lasting else None, t, int(np.sum(h.seen)))
+    return Hyperparameters(gp, scale if algorithm.model.scaling.lasting else None, t, int(np.sum(h.seen)))
 
 
 def needs_fit(problem: Problem, h: History, t: int) -> bool:
@@ -91,85 +91,85 @@ def needs_fit(problem: Problem, h: History, t: int) -> bool:
     return int(np.sum(h.seen)) >= FEWEST and not by_hand
 
 
-def gp_at(problem: Problem, fitted: Fitted | None, t: int) -> GP:
+def make_gp(problem: Problem, fitted: Hyperparameters | None, t: int) -> GP:
     """The GP for query t: fitted or prior hyperparameters, with the λ that the theory sets."""
-    gp = prior(problem, t) if fitted is None else fitted.gp
+    gp = make_prior(problem, t) if fitted is None else fitted.gp
     lam = problem.lam(t)
     return gp if lam is None else replace(gp, lam=lam)
 
 
-def belief_at(
+def compute_belief(
     problem: Problem,
     h: History,
     t: int,
-    fitted: Fitted | None,
+    fitted: Hyperparameters | None,
     silence: Silence,
     cache: Cache,
     z: Array,
     exact: bool = False,
-) -> tuple[Belief, Scale]:
+) -> tuple[ModelBelief, Scale]:
     """The belief about f on the model's scale, and that scale; `exact` does not bound terrible outcomes."""
-    scale = scale_of(problem, h, fitted)
+    scale = find_scale(problem, h, fitted)
     scale = replace(scale, least=-np.inf) if exact else scale
-    gp, noise = gp_at(problem, fitted, t), problem.algorithm.fill_noise
-    return believe(gp, silence, on_scale(problem, h, scale), listed_queries(problem), cache.memory, z, noise), scale
+    gp, noise = make_gp(problem, fitted, t), problem.algorithm.fill_noise
+    return believe(gp, silence, scale_history(problem, h, scale), list_queries(problem), cache.memory, z, noise), scale
 
 
-def width(problem: Problem, belief: Belief, move: Move, t: int, cache: Cache) -> float:
+def compute_width(problem: Problem, belief: ModelBelief, move: Move, t: int, cache: Cache) -> float:
     """How far the move trusts σ: β_t, widened to ν_t for the floor pair."""
     rule, posterior = problem.algorithm.width, belief.posterior
     beta = move.beta or rule.beta
     if isinstance(beta, Constant):
         value = beta.value
     else:
-        gamma = greedy(problem, posterior.gp, t, cache) if beta.gain == "greedy" else posterior.gain()
+        gamma = compute_greedy_gain(problem, posterior.gp, t, cache) if beta.gain == "greedy" else posterior.gain()
         value = rule.beta_in_theory(beta, gamma, move.policy)
     return value + rule.widening(belief)
 
 
-def greedy(problem: Problem, gp: GP, t: int, cache: Cache) -> float:
+def compute_greedy_gain(problem: Problem, gp: GP, t: int, cache: Cache) -> float:
     """γ_{t-1} over the finite Q, bounded from above by the greedy gain over 1 - 1/e."""
-    Q, key = greedy_set(problem), (gp.kernel, gp.lam)
+    Q, key = require_finite_queries(problem), (gp.kernel, gp.lam)
     if key not in cache.gains or len(cache.gains[key]) < t:
         cache.gains[key] = greedy_gain(gp.kernel, Q, max(64, 2 * t), gp.lam)
     return float(gamma_bound(cache.gains[key][t - 1]))
 
 
-def greedy_set(problem: Problem) -> Array:
+def require_finite_queries(problem: Problem) -> Array:
     """The Q over which a greedy gain is defined."""
-    Q = listed_queries(problem)
+    Q = list_queries(problem)
     if Q is None:
         raise Contradiction('gain="greedy" needs a finite set of queries and no context; use gain="realised"')
     return Q
 
 
 def decide(
-    problem: Problem, h: History, situation: Situation, fits: list[Fitted], rng: Generator, cache: Cache
-) -> Chosen:
+    problem: Problem, h: History, situation: Situation, fits: list[Hyperparameters], rng: Generator, cache: Cache
+) -> Decision:
     """The next query. `fits` holds the hyperparameters found so far, the newest last."""
     t = situation.t
-    if begins(problem, h, t):
-        return Chosen(space_filling(problem, situation, h, rng))
+    if is_opening(problem, h, t):
+        return Decision(fill_space(problem, situation, h, rng))
     heard = int(np.sum(h.seen))
     last = fits[-1] if fits else None
     previous = int(np.max(h.number[~h.by_hand], initial=0))
     schedule = problem.algorithm.fitting.schedule
     due = schedule.due(t, heard, last.number if last else None, last.heard if last else 0, previous)
-    due = due or (schedule.eager and last is not None and reopened(h, last))
+    due = due or (schedule.eager and last is not None and has_reopened(h, last))
     state = rng.bit_generator.state
-    for note, fitted in attempts(problem, h, t, fits, due):
+    for note, fitted in list_attempts(problem, h, t, fits, due):
         rng.bit_generator.state = state
         try:
             x = choose(problem, h, situation, fitted, rng, cache)
         except NUMERICS:
             continue
-        notes = "; ".join(filter(None, [floor_note(problem, h, situation), note]))
-        return Chosen(x, notes, fitted if fitted is not None and fitted.number == t else None)
+        notes = "; ".join(filter(None, [describe_floor(problem, h, situation), note]))
+        return Decision(x, notes, fitted if fitted is not None and fitted.number == t else None)
     rng.bit_generator.state = state
-    return Chosen(space_filling(problem, situation, h, rng), "fell back to a space-filling point")
+    return Decision(fill_space(problem, situation, h, rng), "fell back to a space-filling point")
 
 
-def begins(problem: Problem, h: History, t: int) -> bool:
+def is_opening(problem: Problem, h: History, t: int) -> bool:
     """Whether query t is a space-filling one: among the first, or, where the best query counts, while so little is
     heard that the belief is the prior's (the default). Its most uncertain points are the corners of the space."""
     if t <= problem.initial:
@@ -178,58 +178,58 @@ def begins(problem: Problem, h: History, t: int) -> bool:
     return not problem.cumulative and int(np.sum(heard)) < problem.algorithm.opening.until_heard
 
 
-def reopened(h: History, last: Fitted) -> bool:
+def has_reopened(h: History, last: Hyperparameters) -> bool:
     """Whether a query that had been given up was heard since the last fit, and counts again."""
     rows = np.flatnonzero(h.seen)
     since = rows[np.argsort(h.order[rows], kind="stable")][last.heard :]
     return bool(np.any(h.late[since]))
 
 
-def floor_note(problem: Problem, h: History, situation: Situation) -> str:
+def describe_floor(problem: Problem, h: History, situation: Situation) -> str:
     """What stood in for a floor that nobody stated, if the choice needed one."""
-    silence = silence_at(problem, situation)
+    silence = find_silence(problem, situation)
     fills = silence.uses_floor and bool(np.any(~h.known & ~h.gone))
     if problem.bounds.floor is not None or not (
         fills or problem.algorithm.model.scaling.uses_floor or np.any(h.infeasible)
     ):
         return ""
-    return stands_in(problem.bounds.stand_in(h.y[h.seen]))
+    return describe_stand_in(problem.bounds.stand_in(h.y[h.seen]))
 
 
-def silence_at(problem: Problem, situation: Situation) -> Silence:
+def find_silence(problem: Problem, situation: Situation) -> Silence:
     """What fills the pending for this query.
 
     Uncertainty sampling looks at σ alone, which needs the queries and no outcomes: all of them count."""
     if situation.t <= problem.initial + problem.algorithm.opening.uncertainty:
         return Floor()
-    return silence_of(problem, problem.algorithm.move(situation.turn, problem.cumulative))
+    return adapt_silence(problem, problem.algorithm.move(situation.turn, problem.cumulative))
 
 
-def silence_of(problem: Problem, move: Move) -> Silence:
+def adapt_silence(problem: Problem, move: Move) -> Silence:
     """What fills the pending for a move: the study's silence, or on the way from the floor to the belief (where silence
     is unknown, they are filled with the belief already)."""
     own = problem.silence
     return own if move.share is None or isinstance(own, Unknown) else Halfway(own, move.share)
 
 
-def attempts(
-    problem: Problem, h: History, t: int, fits: list[Fitted], due: bool
-) -> Iterator[tuple[str, Fitted | None]]:
+def list_attempts(
+    problem: Problem, h: History, t: int, fits: list[Hyperparameters], due: bool
+) -> Iterator[tuple[str, Hyperparameters | None]]:
     """Hyperparameters to try, the proper ones first: then a fresh fit, the last good ones, the prior ones."""
     last = fits[-1] if fits else None
-    fresh = _quiet_refit(problem, h, t, last) if due else None
+    fresh = _try_refit(problem, h, t, last) if due else None
     failed = due and fresh is None and needs_fit(problem, h, t)
     instead = "the last good" if fits else "prior"
     yield f"fell back to {instead} hyperparameters" if failed else "", fresh or last
     may_fit = problem.algorithm.fitting.schedule.every is not None
-    if may_fit and fresh is None and (again := _quiet_refit(problem, h, t, None)) is not None:
+    if may_fit and fresh is None and (again := _try_refit(problem, h, t, None)) is not None:
         yield "fell back to refitted hyperparameters", again
     for older in reversed(fits if fresh is not None else fits[:-1]):
         yield "fell back to the last good hyperparameters", older
     yield "fell back to prior hyperparameters", None
 
 
-def try_hyperparameters(fits: Sequence[Fitted], attempt: Callable[[Fitted | None], Result]) -> Result:
+def try_hyperparameters(fits: Sequence[Hyperparameters], attempt: Callable[[Hyperparameters | None], Result]) -> Result:
     """What an attempt gives with the newest hyperparameters that serve: the last, older ones, the prior ones."""
     for fitted in [*reversed(fits), None]:
         try:
@@ -239,7 +239,7 @@ def try_hyperparameters(fits: Sequence[Fitted], attempt: Callable[[Fitted | None
     raise NotPositiveDefinite
 
 
-def _quiet_refit(problem: Problem, h: History, t: int, last: Fitted | None) -> Fitted | None:
+def _try_refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) -> Hyperparameters | None:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             return refit(problem, h, t, last)
@@ -247,45 +247,45 @@ def _quiet_refit(problem: Problem, h: History, t: int, last: Fitted | None) -> F
         return None
 
 
-def shortfall(
+def measure_shortfall(
     problem: Problem,
     h: History,
     situation: Situation,
-    fits: list[Fitted],
+    fits: list[Hyperparameters],
     rng: Generator,
     recorded: Array,
     best: Array,
 ) -> float:
     """How much worse the policy finds one query than another, as a share of its range over a spread of the space."""
-    if begins(problem, h, situation.t):  # there is no acquisition
+    if is_opening(problem, h, situation.t):  # there is no acquisition
         return 0.0 if np.allclose(recorded, best, rtol=0.0, atol=SAME) else float("inf")
-    belief, policy, nu = prepared(problem, h, situation, fits[-1] if fits else None, Cache())
+    belief, policy, nu = prepare_choice(problem, h, situation, fits[-1] if fits else None, Cache())
     if problem.Q is not None:
-        rows = with_context(situation.z, problem.Q)
+        rows = join_context(situation.z, problem.Q)
         scores = policy.scores(belief, rows, nu, rng)
         i, j = (problem.place[x.tobytes()] for x in (recorded, best))
         return max(0.0, float(scores[j] - scores[i])) / max(float(np.ptp(scores)), 1e-300)
     surface = AtContext(policy.surface(belief, nu, rng), situation.z)
-    spread = candidates(search(problem, situation, belief), 256, rng)
+    spread = spread_candidates(plan_search(problem, situation, belief), 256, rng)
     values = surface(np.vstack([recorded, best, spread]))
     return max(0.0, float(values[1] - values[0])) / max(float(np.ptp(values)), 1e-300)
 
 
-def prepared(
-    problem: Problem, h: History, situation: Situation, fitted: Fitted | None, cache: Cache
-) -> tuple[Belief, Policy, float]:
+def prepare_choice(
+    problem: Problem, h: History, situation: Situation, fitted: Hyperparameters | None, cache: Cache
+) -> tuple[ModelBelief, Policy, float]:
     """The belief, the policy and its width for this query."""
     t, algorithm = situation.t, problem.algorithm
     move = algorithm.move(situation.turn, problem.cumulative)
     if t <= problem.initial + algorithm.opening.uncertainty:
         move = Move(UncertaintySampling())
-    belief, _ = belief_at(problem, h, t, fitted, silence_at(problem, situation), cache, situation.z)
-    return belief, move.policy, width(problem, belief, move, t, cache)
+    belief, _ = compute_belief(problem, h, t, fitted, find_silence(problem, situation), cache, situation.z)
+    return belief, move.policy, compute_width(problem, belief, move, t, cache)
 
 
 def choose(
-    problem: Problem, h: History, situation: Situation, fitted: Fitted | None, rng: Generator, cache: Cache
+    problem: Problem, h: History, situation: Situation, fitted: Hyperparameters | None, rng: Generator, cache: Cache
 ) -> Array:
     """The argmax of the algorithm's policy over the space, for these hyperparameters."""
-    belief, policy, nu = prepared(problem, h, situation, fitted, cache)
-    return best_of(problem, situation, belief, policy, nu, rng)
+    belief, policy, nu = prepare_choice(problem, h, situation, fitted, cache)
+    return find_best(problem, situation, belief, policy, nu, rng)

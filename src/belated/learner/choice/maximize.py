@@ -70,11 +70,11 @@ class Search:
         return np.where(np.isnan(self.given), self.domain.snap(X), self.given)
 
 
-def candidates(search: Search, count: int, rng: Generator) -> Array:
+def spread_candidates(search: Search, count: int, rng: Generator) -> Array:
     """Points all over the space, and around the anchors at several distances                  (c, D)."""
     domain, d = search.domain, len(search.domain.coordinates)
     spread = domain.place(kronecker(0, count if not len(search.anchors) else 2 * count // 3, d, rng.random(d)))
-    edges = corners(search, rng)
+    edges = list_corners(search, rng)
     if not len(search.anchors):
         return search.admit(np.vstack([spread, edges]))
     near = np.repeat(search.anchors, max(1, count // (3 * len(search.anchors))), axis=0)
@@ -86,7 +86,7 @@ def candidates(search: Search, count: int, rng: Generator) -> Array:
     return search.admit(np.vstack([spread, near, search.anchors, edges]))
 
 
-def corners(search: Search, rng: Generator) -> Array:
+def list_corners(search: Search, rng: Generator) -> Array:
     """Points with every continuous coordinate at a bound: all corners, or some where there are too many   (c, D)."""
     domain, d = search.domain, len(search.domain.coordinates)
     free = np.flatnonzero([c.continuous for c in domain.coordinates] & ~search.fixed)
@@ -103,7 +103,7 @@ def corners(search: Search, rng: Generator) -> Array:
 
 def maximize(surface: Surface, search: Search, rng: Generator, *, count: int = 512, starts: int = 8) -> Array:
     """Points sorted by value, best first: the improved starts, then the candidates                 (c, D)."""
-    C = candidates(search, count, rng)
+    C = spread_candidates(search, count, rng)
     values = surface(C)
     if not np.all(np.isfinite(values)):
         raise FloatingPointError("the surface is not finite")

@@ -13,10 +13,10 @@ from typing import Any
 
 from belated.learner.algorithms import Algorithm
 from belated.learner.arrays import Array, Mask
-from belated.learner.belief import Memory
+from belated.learner.belief import FactorCache
 from belated.learner.confidence import Constant
 from belated.learner.gp.domain import Compact, Domain, Finite
-from belated.learner.gp.kernels import Kernel, Product, kernel_of
+from belated.learner.gp.kernels import Kernel, Product, read_kernel
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, Scale
 from belated.learner.silence import Silence
@@ -80,7 +80,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Hyperparameters:
     """Hyperparameters, and when and from how much they were found."""
 
     gp: GP
@@ -88,17 +88,19 @@ class Fitted:
     number: int
     heard: int
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The same as plain values, for a ledger."""
         scale = None if self.scale is None else list(astuple(self.scale))
         gp = {"kernel": self.gp.kernel.spec(), "lam": self.gp.lam, "mean": self.gp.mean}
         return {**gp, "scale": scale, "number": self.number, "heard": self.heard}
 
     @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> Fitted:
-        """What `plain` wrote, read back."""
+    def from_dict(cls, plain: Mapping[str, Any]) -> Hyperparameters:
+        """What `to_dict` wrote, read back."""
         scale = None if plain["scale"] is None else Scale(*plain["scale"])
-        return cls(GP(kernel_of(plain["kernel"]), plain["lam"], plain["mean"]), scale, plain["number"], plain["heard"])
+        return cls(
+            GP(read_kernel(plain["kernel"]), plain["lam"], plain["mean"]), scale, plain["number"], plain["heard"]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,17 +118,17 @@ class Situation:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class Decision:
     """A chosen query (row without context columns), fallbacks in words, and new hyperparameters if any were fitted."""
 
     x: Array
     note: str = ""
-    fitted: Fitted | None = None
+    fitted: Hyperparameters | None = None
 
 
 @dataclass
 class Cache:
     """What a study keeps between asks to save time."""
 
-    memory: Memory = field(default_factory=Memory)
+    memory: FactorCache = field(default_factory=FactorCache)
     gains: dict[tuple[Kernel, float], Array] = field(default_factory=dict)

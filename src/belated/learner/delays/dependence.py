@@ -30,7 +30,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Mask
-from belated.learner.delays.survival import ENOUGH, spread
+from belated.learner.delays.survival import ENOUGH, spread_evenly
 
 DRAWS = 999
 MOST = 2000  # rows that a test looks at, spread evenly over the order of asking
@@ -140,23 +140,25 @@ class RiskSets:
         return left
 
 
-def by_query(
+def judge_by_query(
     parts: Sequence[Array], waited: Array, arrived: Mask, rng: Generator, beside: Sequence[Array] = ()
 ) -> Verdict | None:
     """Whether delays depend on some parameters, each given by its columns (n, 1), or one per option (n, c).
 
     `beside` are parameters that may move delays as well, and are not in question. None: too few arrivals to tell, or
     parameters that never vary."""
-    keep = spread(len(waited), MOST)
+    keep = spread_evenly(len(waited), MOST)
     if np.sum(arrived[keep]) < ENOUGH:
         return None
     sets = RiskSets.forwards(waited[keep], arrived[keep])
     return _verdict(sets, [part[keep] for part in parts], [part[keep] for part in beside], rng)
 
 
-def by_outcome(y: Array, delay: Array, limit: Array, rng: Generator, beside: Sequence[Array] = ()) -> Verdict | None:
+def judge_by_outcome(
+    y: Array, delay: Array, limit: Array, rng: Generator, beside: Sequence[Array] = ()
+) -> Verdict | None:
     """Whether delays depend on the outcome: y and d of what has arrived, and how long ago each was asked."""
-    keep = spread(len(y), MOST)
+    keep = spread_evenly(len(y), MOST)
     if len(keep) < ENOUGH:
         return None
     sets = RiskSets.backwards(delay[keep], limit[keep])
@@ -223,7 +225,7 @@ def _trend(p: float, z: Array, part: Array) -> Trend:
     return Trend(p, float(z[0]), float(z[1]), ())
 
 
-def ranks(values: Array) -> Array:
+def rank(values: Array) -> Array:
     """Middle ranks, as shares in (0, 1)."""
     _, where, count = np.unique(values, return_inverse=True, return_counts=True)
     middle = np.cumsum(count) - (count + 1) / 2
@@ -235,13 +237,13 @@ def _waves(part: Array, waves: int) -> tuple[Array, Array]:
     if part.shape[1] > 1:
         return part, np.ones(part.shape[1])
     k = np.arange(1, waves + 1)
-    return np.cos(np.pi * ranks(part[:, 0])[:, None] * k), 1.0 / k**2
+    return np.cos(np.pi * rank(part[:, 0])[:, None] * k), 1.0 / k**2
 
 
 def _together(parts: Sequence[Array], rng: Generator) -> Array:
     """Random features of a Gaussian kernel on all coordinates, as wide as half of their pairs are apart."""
-    u = np.concatenate([part if part.shape[1] > 1 else ranks(part[:, 0])[:, None] for part in parts], axis=1)
-    some = u[spread(len(u), 200)]
+    u = np.concatenate([part if part.shape[1] > 1 else rank(part[:, 0])[:, None] for part in parts], axis=1)
+    some = u[spread_evenly(len(u), 200)]
     apart = np.sum(np.square(some[:, None] - some), axis=2)
     positive = apart[apart > 0]
     width = float(np.sqrt(np.median(positive))) if len(positive) else 1.0

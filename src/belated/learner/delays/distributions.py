@@ -23,7 +23,7 @@ import numpy as np
 from numpy.random import Generator
 
 from belated.errors import InvalidInput
-from belated.validation import Params, checked
+from belated.validation import Params, require_rule
 
 
 @runtime_checkable
@@ -74,7 +74,7 @@ class Poisson:
     mean: float
 
     def __post_init__(self) -> None:
-        checked("mean", self.mean, "lie between 0 and 1e9", lambda v: 0 <= v <= 1e9)
+        require_rule("mean", self.mean, "lie between 0 and 1e9", lambda v: 0 <= v <= 1e9)
 
     def draw(self, rng: Generator, params: Params | None = None, context: Params | None = None) -> float:
         return float(rng.poisson(self.mean))
@@ -105,7 +105,7 @@ class Fixed:
     delay: float
 
     def __post_init__(self) -> None:
-        checked("delay", self.delay, "be at least 0", lambda v: v >= 0)
+        require_rule("delay", self.delay, "be at least 0", lambda v: v >= 0)
 
     @property
     def mean(self) -> float:
@@ -131,7 +131,7 @@ class Geometric:
     p: float
 
     def __post_init__(self) -> None:
-        checked("p", self.p, "lie in (0, 1]", lambda v: 0 < v <= 1)
+        require_rule("p", self.p, "lie in (0, 1]", lambda v: 0 < v <= 1)
 
     @property
     def mean(self) -> float:
@@ -162,7 +162,7 @@ class Exponential:
     mean: float
 
     def __post_init__(self) -> None:
-        checked("mean", self.mean, "be a finite number greater than 0", lambda v: 0 < v < math.inf)
+        require_rule("mean", self.mean, "be a finite number greater than 0", lambda v: 0 < v < math.inf)
 
     def draw(self, rng: Generator, params: Params | None = None, context: Params | None = None) -> float:
         return float(rng.exponential(self.mean))
@@ -185,8 +185,8 @@ class LogNormal:
     sigma: float
 
     def __post_init__(self) -> None:
-        checked("median", self.median, "be a finite number greater than 0", lambda v: 0 < v < math.inf)
-        checked("sigma", self.sigma, "be a finite number greater than 0", lambda v: 0 < v < math.inf)
+        require_rule("median", self.median, "be a finite number greater than 0", lambda v: 0 < v < math.inf)
+        require_rule("sigma", self.sigma, "be a finite number greater than 0", lambda v: 0 < v < math.inf)
 
     @property
     def mean(self) -> float:
@@ -218,8 +218,8 @@ class Uniform:
     high: float
 
     def __post_init__(self) -> None:
-        checked("low", self.low, "be a finite number of at least 0", lambda v: 0 <= v < math.inf)
-        checked("high", self.high, "be a finite number of at least 0", lambda v: 0 <= v < math.inf)
+        require_rule("low", self.low, "be a finite number of at least 0", lambda v: 0 <= v < math.inf)
+        require_rule("high", self.high, "be a finite number of at least 0", lambda v: 0 <= v < math.inf)
         if not self.low < self.high:
             raise InvalidInput(f"low must be less than high (got {self.low!r}, {self.high!r})")
 
@@ -249,7 +249,7 @@ class Empirical:
     def __post_init__(self) -> None:
         if not isinstance(self.delays, Iterable):
             raise InvalidInput(f"delays must be a sequence of numbers (got {self.delays!r})")
-        values = [checked(f"delays[{i}]", d, "be at least 0", lambda v: v >= 0) for i, d in enumerate(self.delays)]
+        values = [require_rule(f"delays[{i}]", d, "be at least 0", lambda v: v >= 0) for i, d in enumerate(self.delays)]
         if not values:
             raise InvalidInput("delays must hold at least one delay (got none)")
         object.__setattr__(self, "delays", tuple(values))
@@ -282,7 +282,7 @@ class Sometimes:
     def __post_init__(self) -> None:
         if not isinstance(self.delay, Distribution) or isinstance(self.delay, type):  # Poisson(10), not Poisson
             raise InvalidInput(f"delay must be a delay with rho and mean, such as Poisson(10) (got {self.delay!r})")
-        checked("share", self.share, "lie in [0, 1]", lambda v: 0 <= v <= 1)
+        require_rule("share", self.share, "lie in [0, 1]", lambda v: 0 <= v <= 1)
 
     @property
     def mean(self) -> float:
@@ -322,7 +322,7 @@ class ByInput:
             return answer
         if isinstance(answer, bool) or not isinstance(answer, numbers.Real):
             raise InvalidInput(f"fn must return a delay or a number (got {answer!r} for {dict(params)!r})")
-        return Fixed(checked("a delay returned by fn", answer, "be at least 0", lambda v: v >= 0))
+        return Fixed(require_rule("a delay returned by fn", answer, "be at least 0", lambda v: v >= 0))
 
     def draw(self, rng: Generator, params: Params, context: Params | None = None) -> float:
         return self.at(params, context).draw(rng, params, context)
@@ -340,7 +340,7 @@ class ByInput:
 
 def check_patience(m: float) -> float:
     """m as a float, which may be inf and not nan."""
-    return checked("m", m, "not be nan", lambda v: not math.isnan(v))
+    return require_rule("m", m, "not be nan", lambda v: not math.isnan(v))
 
 
 def _takes_context(fn: object) -> bool:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.delays.distributions import check_patience
-from belated.validation import checked
+from belated.validation import require_rule
 
 ENOUGH = 10  # arrivals before which nothing is said about what will come
 MISSED = 3.0  # arrivals to be missed before the tail of S is settled
@@ -90,12 +90,12 @@ def kaplan_meier(waited: ArrayLike, arrived: ArrayLike) -> Survival:
     return Survival(times, survival, survival**2 * np.cumsum(hazard), len(w))
 
 
-def rho(m: float, delay: ArrayLike, age: ArrayLike) -> float:
+def estimate_rho(m: float, delay: ArrayLike, age: ArrayLike) -> float:
     """ρ_m by Kaplan-Meier: delay = inf where nothing was heard, age = the wait so far (a negative one counts as 0).
 
     >>> from math import inf
-    >>> from belated.delays import rho
-    >>> round(rho(2, delay=[1, 2, inf, inf], age=[9, 9, 9, 1]), 3)  # the last one may yet come in time
+    >>> from belated.delays import estimate_rho
+    >>> round(estimate_rho(2, delay=[1, 2, inf, inf], age=[9, 9, 9, 1]), 3)  # the last one may yet come in time
     0.625
     """
     d = np.asarray(delay, dtype=float)
@@ -161,8 +161,8 @@ class Arrivals:
         Before the first arrival the upper limit is that of no success among those who waited for m (Clopper-Pearson);
         once S is 0 the lower one is the last before, or that of nothing but successes. Beyond the longest wait the
         estimate stays, as a lower one, and the upper limit is 1, unless the tail is settled."""
-        m = checked("m", m, "not be nan", lambda v: not math.isnan(v))
-        tail = (1 - checked("confidence", confidence, "lie between 0 and 1", lambda v: 0 < v < 1)) / 2
+        m = require_rule("m", m, "not be nan", lambda v: not math.isnan(v))
+        tail = (1 - require_rule("confidence", confidence, "lie between 0 and 1", lambda v: 0 < v < 1)) / 2
         S = self.survival
         step = int(np.searchsorted(S.times, m, side="right"))
         beyond = m > self.longest and not self.settled
@@ -190,7 +190,7 @@ class Arrivals:
 
     def quantile(self, q: float) -> float | None:
         """The least t with ρ(t) ≥ q; None while so many have not come."""
-        q = checked("q", q, "lie in (0, 1]", lambda v: 0 < v <= 1)
+        q = require_rule("q", q, "lie in (0, 1]", lambda v: 0 < v <= 1)
         reached = np.flatnonzero(1 - self.survival.survival >= q - ROUNDING)
         return float(self.survival.times[reached[0]]) if len(reached) else None
 
@@ -226,12 +226,12 @@ class Arrivals:
     def expected(self, age: ArrayLike, further: float) -> float:
         """Σ_i (S(a_i) - S(a_i + h)) / S(a_i): how many of the pending arrive before they have been out h longer."""
         a = np.asarray(age, dtype=float)
-        now, then = self.survival.over(a), self.survival.over(a + _further(further))
+        now, then = self.survival.over(a), self.survival.over(a + _add_rounding(further))
         return float(np.sum(np.divide(now - then, now, out=np.zeros_like(now), where=now > 0)))
 
 
-def _further(h: float) -> float:
-    return checked("h", h, "be at least 0", lambda v: v >= 0)
+def _add_rounding(h: float) -> float:
+    return require_rule("h", h, "be at least 0", lambda v: v >= 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,11 +250,11 @@ class Nearby:
     def fit(cls, X: Array, arrivals: Arrivals, margin: float = 0.0) -> Nearby:
         """The width that foretells each wait best from the others: log-likelihood, where x makes a difference at all
         by more than `margin`."""
-        keep = spread(len(X), MOST)
+        keep = spread_evenly(len(X), MOST)
         X, arrivals = X[keep], Arrivals(arrivals.waited[keep], arrivals.arrived[keep])
         widths = [math.inf, *WIDTHS] if arrivals.heard >= ENOUGH else [math.inf]
         gap = _squares(X, X)
-        merits = [_foretold(gap, arrivals, width) for width in widths]
+        merits = [_measure_forecast(gap, arrivals, width) for width in widths]
         merits[0] += margin
         return cls(X, arrivals, widths[int(np.argmax(merits))])
 
@@ -267,12 +267,12 @@ class Nearby:
 
     def rho(self, m: float, x: Array) -> Array:
         """(q,): ρ(m | x) = 1 - S(m | x)."""
-        return 1 - self.survival(x, checked("m", m, "not be nan", lambda v: not math.isnan(v)))
+        return 1 - self.survival(x, require_rule("m", m, "not be nan", lambda v: not math.isnan(v)))
 
     def expected(self, x: Array, age: ArrayLike, further: float) -> float:
         """How many of the pending, at x and out for `age`, arrive before they have been out h longer."""
         a = np.asarray(age, dtype=float)
-        now, then = self.survival(x, a), self.survival(x, a + _further(further))
+        now, then = self.survival(x, a), self.survival(x, a + _add_rounding(further))
         return float(np.sum(np.divide(now - then, now, out=np.zeros_like(now), where=now > 0)))
 
     def _steps(self, x: Array) -> Array:
@@ -290,7 +290,7 @@ class Nearby:
         return np.asarray(np.cumprod(1 - (came + PRIOR * hazard) / (out + PRIOR), axis=1))
 
 
-def spread(n: int, most: int) -> NDArray[np.intp]:
+def spread_evenly(n: int, most: int) -> NDArray[np.intp]:
     """At most so many of the rows 0 … n - 1, spread evenly."""
     return np.arange(n, dtype=np.intp) if n <= most else np.linspace(0, n - 1, most).astype(np.intp)
 
@@ -301,7 +301,7 @@ def _squares(a: Array, b: Array) -> Array:
     return np.asarray(np.maximum(np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1) - 2 * a @ b.T, 0.0))
 
 
-def _foretold(gap: Array, arrivals: Arrivals, width: float) -> float:
+def _measure_forecast(gap: Array, arrivals: Arrivals, width: float) -> float:
     """Σ_i log-likelihood of wait i given the others near it, time cut into a few steps of equally many arrivals."""
     w, arrived = arrivals.waited, arrivals.arrived
     if not np.any(arrived):

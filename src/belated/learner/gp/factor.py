@@ -150,7 +150,7 @@ class Factor:
                 factor, done = factor.grow(K[done, : factor.n], float(kappas[done])), done + 1
         return factor
 
-    def kept(self, n: int) -> int:
+    def count_kept(self, n: int) -> int:
         """How many of the first n rows a shorter factor can keep: a full block is kept whole or not at all."""
         return n if n >= self.start else n // BLOCK * BLOCK
 

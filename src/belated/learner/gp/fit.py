@@ -36,7 +36,7 @@ class HyperPrior:
 
 
 @dataclass(frozen=True)
-class Fit:
+class FitSettings:
     """What a fit may change: the kernel's hyperparameters, λ, the mean; and the prior beliefs about them."""
 
     kernel: Kernel  # on arrays; its lengthscales and variance are the start
@@ -47,16 +47,16 @@ class Fit:
     prior: HyperPrior = HyperPrior()
 
 
-def subset(n: int) -> NDArray[np.intp]:
+def choose_rows(n: int) -> NDArray[np.intp]:
     """The rows a fit looks at."""
     return np.arange(n) if n <= MOST else np.linspace(0, n - 1, MOST).round().astype(np.intp)
 
 
-def fit(settings: Fit, start: GP, X: Array, y: Array, lams: Array) -> GP:
+def fit(settings: FitSettings, start: GP, X: Array, y: Array, lams: Array) -> GP:
     """The GP whose hyperparameters make the outcomes y at X most likely; `lams` is NaN where lam is to be fitted."""
     from scipy.optimize import minimize
 
-    rows = subset(len(X))
+    rows = choose_rows(len(X))
     objective = NegativeLogPosterior(settings, X[rows], y[rows], lams[rows])
     if not objective.bounds:
         return objective.unpack(np.empty(0))
@@ -75,7 +75,7 @@ def fit(settings: Fit, start: GP, X: Array, y: Array, lams: Array) -> GP:
 class NegativeLogPosterior:
     """-log p(y | X, θ) - log p(θ), and its gradient."""
 
-    def __init__(self, settings: Fit, X: Array, y: Array, lams: Array) -> None:
+    def __init__(self, settings: FitSettings, X: Array, y: Array, lams: Array) -> None:
         self.settings, self.X, self.y, self.lams = settings, X, y, lams
         self.groups = np.asarray(settings.groups, dtype=int)
         self.d = int(self.groups.max()) + 1 if len(self.groups) else 0
@@ -169,6 +169,6 @@ class NegativeLogPosterior:
         return float(ones @ self.y / np.sum(ones))
 
 
-def groups_of(widths: Sequence[int]) -> tuple[int, ...]:
+def group_columns(widths: Sequence[int]) -> tuple[int, ...]:
     """The coordinate of each column."""
     return tuple(np.repeat(np.arange(len(widths)), widths).tolist())

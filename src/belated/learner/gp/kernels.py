@@ -21,7 +21,7 @@ from numpy.random import Generator
 
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array
-from belated.validation import is_positive, shown
+from belated.validation import format_value, is_positive
 
 
 class Slope(NamedTuple):
@@ -75,9 +75,9 @@ class _Radial(ABC):
         many = isinstance(given, Iterable) and not isinstance(given, str)
         lengthscales = tuple(given) if many else (given,)
         if not lengthscales or not all(map(is_positive, lengthscales)):
-            raise InvalidInput(f"lengthscale must be positive and finite (got {shown(self.lengthscale)})")
+            raise InvalidInput(f"lengthscale must be positive and finite (got {format_value(self.lengthscale)})")
         if not is_positive(self.variance):
-            raise InvalidInput(f"variance must be positive and finite (got {shown(self.variance)})")
+            raise InvalidInput(f"variance must be positive and finite (got {format_value(self.variance)})")
         object.__setattr__(self, "lengthscale", tuple(map(float, lengthscales)) if many else float(given))
         object.__setattr__(self, "variance", float(self.variance))
 
@@ -251,10 +251,10 @@ class Product:
         return {"kernel": "Product", "context": self.context.spec(), "query": self.query.spec(), "split": self.split}
 
 
-def kernel_of(spec: dict[str, Any]) -> Kernel:
+def read_kernel(spec: dict[str, Any]) -> Kernel:
     """The kernel that a `spec()` names."""
     if spec["kernel"] == "Product":
-        return Product(kernel_of(spec["context"]), kernel_of(spec["query"]), spec["split"])
+        return Product(read_kernel(spec["context"]), read_kernel(spec["query"]), spec["split"])
     l = spec["lengthscale"]
     return RADIAL[spec["kernel"]](tuple(l) if isinstance(l, list) else l, spec["variance"])
 

@@ -24,7 +24,7 @@ from belated.errors import NotPositiveDefinite
 from belated.learner.arrays import Array
 from belated.learner.gp.factor import BLOCK, Factor
 from belated.learner.gp.kernels import Kernel, Slope
-from belated.learner.gp.table import JITTERS, Table, root
+from belated.learner.gp.table import JITTERS, Table, compute_root
 
 ROUNDING = 1e-8  # a standard deviation of a difference below this (relative to the prior's) is rounding
 FEATURES = 512  # frequencies of a pathwise draw: its prior covariance is off by at most 1/√(2·512) ≈ 0.03 (one std)
@@ -40,7 +40,7 @@ class GP:
 
     def condition(self, X: Array, y_tilde: Array, lams: Array | None = None, Q: Array | None = None) -> Posterior:
         """The belief given outcomes y_tilde at X; n = 0 gives the prior. With Q, it answers for Q at once."""
-        return Grown().condition(self, range(1, len(X) + 1), X, y_tilde, lams, Q)
+        return GrowingPosterior().condition(self, range(1, len(X) + 1), X, y_tilde, lams, Q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ class Posterior:
         z = rng.standard_normal(len(Q))
         table = self.table
         if table is None or Q is not table.Q or np.any(table.where < 0):
-            return self.mean(Q) + scale * (root(self.cov(Q), self.gp.kernel.variance) @ z)
+            return self.mean(Q) + scale * (compute_root(self.cov(Q), self.gp.kernel.variance) @ z)
         f0 = table.prior.root @ z
         residual = f0[table.where] + self._noise(rng)
         return self.mean(Q) + scale * (f0 - self.factor.solve(residual) @ table.V)
@@ -284,7 +284,7 @@ class Path:
 
 
 @dataclass
-class Grown:
+class GrowingPosterior:
     """The factor (and table) of the last belief, kept so that the next one grows from it.
 
     Rows are known by number, query and λ. Whatever was asked before, the belief is what a fresh one would be: rows
@@ -320,7 +320,7 @@ class Grown:
 
     def _grow(self, kernel: Kernel, ids: NDArray[np.intp], X: Array, lams: Array, Q: Array | None) -> None:
         agreed = _agreement((self.ids, ids), (self.lams, lams), (self.X, X)) if kernel == self.kernel else 0
-        known = self.factor.kept(agreed)
+        known = self.factor.count_kept(agreed)
         factor, table = self.factor.cut(known), self.table
         if Q is None:
             table = None

@@ -56,7 +56,7 @@ class Bounds:
         return float(self.sign * np.min(self.sign * y)) if len(y) else None
 
 
-def stands_in(worst: float | None) -> str:
+def describe_stand_in(worst: float | None) -> str:
     """In words: what stands in for a floor that nobody stated."""
     heard = "the prior mean" if worst is None else f"the worst outcome heard, {worst:g},"
     return f"no floor stated: {heard} stands in"

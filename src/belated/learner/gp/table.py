@@ -20,7 +20,7 @@ from belated.learner.gp.kernels import Kernel
 JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # relative to the diagonal; jitter is λ that nobody asked for
 
 
-def root(K: Array, scale: float | None = None) -> Array:
+def compute_root(K: Array, scale: float | None = None) -> Array:
     """Lower triangular R with R Rᵀ = K, after the least jitter (relative to `scale`, or to K) that it takes."""
     if scale is None:
         scale = float(np.mean(np.diag(K))) if len(K) else 0.0
@@ -48,7 +48,7 @@ class Prior:
     @cached_property
     def root(self) -> Array:
         """R with R Rᵀ = k(Q, Q); O(|Q|³), once per hyperparameters and only when something is drawn."""
-        return root(self.kernel(self.Q, self.Q), self.kernel.variance)
+        return compute_root(self.kernel(self.Q, self.Q), self.kernel.variance)
 
     @cached_property
     def _index(self) -> dict[bytes, int]:

@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 from belated.errors import InvalidInput
 from belated.record.events import Event
-from belated.record.ledger.passwords import masked
-from belated.validation import shown
+from belated.record.ledger.passwords import mask_password
+from belated.validation import format_value
 
 
 class Ledger(Protocol):
@@ -27,7 +27,7 @@ class Ledger(Protocol):
     def read(self, after: int = 0) -> Iterator[Event]:
         """The events with position > after, in order."""
 
-    def asking(self, meanwhile: Meanwhile | None = None) -> AbstractContextManager[Ledger]:
+    def lock_asks(self, meanwhile: Meanwhile | None = None) -> AbstractContextManager[Ledger]:
         """The lock that asks of this study queue on. It dies with its process, and tells never take it.
 
         It gives the ledger as its holder uses it: the first append through that may let go of the lock at once. Of
@@ -62,7 +62,7 @@ class Store(Protocol):
         """Let go of files and connections."""
 
 
-def store(url: str, *, create: bool = False) -> Store:
+def open_store(url: str, *, create: bool = False) -> Store:
     """The store at a url: sqlite:///lab.db (a file; create=True makes it), or postgresql://user@host/database."""
     try:
         scheme = urlsplit(url).scheme if isinstance(url, str) and "\0" not in unquote(url) else ""
@@ -75,5 +75,5 @@ def store(url: str, *, create: bool = False) -> Store:
     if scheme in ("postgresql", "postgres"):
         from belated.record.ledger.postgres import PostgresStore
 
-        return PostgresStore.at(url, str(masked(url)))
-    raise InvalidInput(f"url must start with sqlite:/// or postgresql:// (got {shown(masked(url))})")
+        return PostgresStore.at(url, str(mask_password(url)))
+    raise InvalidInput(f"url must start with sqlite:/// or postgresql:// (got {format_value(mask_password(url))})")

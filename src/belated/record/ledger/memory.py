@@ -21,10 +21,10 @@ class MemoryLedger:
     _asking: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
-        self._once.update(mark for event in self.events for mark in marks(event))
+        self._once.update(mark for event in self.events for mark in list_marks(event))
 
     def append(self, events: Sequence[Event]) -> int:
-        new = [mark for event in events for mark in marks(event)]
+        new = [mark for event in events for mark in list_marks(event)]
         with self._writing:
             if len(set(new)) < len(new) or not self._once.isdisjoint(new):
                 raise Taken
@@ -36,7 +36,7 @@ class MemoryLedger:
         return iter(self.events[after:])
 
     @contextmanager
-    def asking(self, meanwhile: object = None) -> Iterator[MemoryLedger]:
+    def lock_asks(self, meanwhile: object = None) -> Iterator[MemoryLedger]:
         with self._asking:
             yield self
 
@@ -44,7 +44,7 @@ class MemoryLedger:
         """There is nothing to let go of."""
 
 
-def marks(event: Event) -> list[object]:
+def list_marks(event: Event) -> list[object]:
     """What may be there once only: a number asked, told or failed, and a client's key (and part)."""
     once: list[object] = [(type(event), event.number)] if isinstance(event, Asked | Told | Failed) else []
     if isinstance(event, Asked) and event.key is not None:

@@ -7,7 +7,7 @@ import re
 PASSWORD = "".join(f"(?:{c}|%{ord(c):x}|%{ord(c.upper()):x})" for c in "password")  # as a url may spell it
 
 
-def masked(url: object) -> object:
+def mask_password(url: object) -> object:
     """The url without its password, for every message; what might be one counts as one.
 
     Nothing after a colon (that of :// aside) and before an @ is shown, and no value of a parameter called password."""

@@ -23,8 +23,8 @@ from typing import Any, LiteralString, NoReturn, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from belated.errors import InvalidInput, Taken, Unavailable, Unreachable, Unreadable
-from belated.record.events import Event, columns_of, read_back
-from belated.record.ledger.schema import migrations
+from belated.record.events import Event, event_to_columns, parse_event
+from belated.record.ledger.schema import read_migrations
 
 try:
     import psycopg
@@ -173,9 +173,9 @@ class PostgresStore:
             finally:
                 self.give(connection)
 
-        return self.retrying(once)
+        return self.retry(once)
 
-    def retrying(self, work: Callable[[], Result]) -> Result:
+    def retry(self, work: Callable[[], Result]) -> Result:
         """Work, and again when a connection turned out to be dead."""
         began = time.monotonic()
         for pause in (*PAUSES, math.inf):
@@ -194,7 +194,7 @@ class PostgresStore:
 
     def _migrate(self) -> None:
         """Make the tables, or bring them to this version, in the transaction that records it."""
-        newest = max(steps := migrations("postgres.sql"))
+        newest = max(steps := read_migrations("postgres.sql"))
 
         def work(connection: psycopg.Connection[Any]) -> int:
             with connection.transaction():
@@ -229,7 +229,7 @@ class PostgresLedger:
 
     def words(self, events: Sequence[Event]) -> tuple[Any, ...]:
         """What APPEND is told: how many, which study, how many, a new token, and the events."""
-        rows = [dict(zip(COLUMNS, columns_of(event), strict=True)) for event in events]
+        rows = [dict(zip(COLUMNS, event_to_columns(event), strict=True)) for event in events]
         return len(events), self.study, len(events), secrets.token_hex(16), json.dumps(rows)
 
     def write(self, words: tuple[Any, ...], *, tried: bool = False) -> int:
@@ -254,11 +254,11 @@ class PostgresLedger:
 
     def read(self, after: int = 0) -> Iterator[Event]:
         rows = self.store.on(lambda connection: connection.execute(READ, (self.study, after)).fetchall())
-        return (read_back(body) for (body,) in rows)
+        return (parse_event(body) for (body,) in rows)
 
     @contextmanager
-    def asking(self, meanwhile: Callable[[PostgresTurn], object] | None = None) -> Iterator[PostgresTurn]:
-        turn = self.store.retrying(lambda: PostgresTurn.of(self, meanwhile))
+    def lock_asks(self, meanwhile: Callable[[PostgresTurn], object] | None = None) -> Iterator[PostgresTurn]:
+        turn = self.store.retry(lambda: PostgresTurn.of(self, meanwhile))
         try:
             yield turn
         finally:
@@ -330,9 +330,9 @@ class PostgresTurn:
         except GONE:
             self.lose()
             return self.ledger.read(after)
-        return (read_back(body) for (body,) in rows)
+        return (parse_event(body) for (body,) in rows)
 
-    def asking(self, meanwhile: object = None) -> NoReturn:
+    def lock_asks(self, meanwhile: object = None) -> NoReturn:
         raise RuntimeError("whoever is asking cannot ask for the lock again")
 
     def close(self) -> None:

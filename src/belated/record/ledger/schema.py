@@ -6,7 +6,7 @@ import re
 from importlib.resources import files
 
 
-def migrations(name: str) -> dict[int, list[str]]:
+def read_migrations(name: str) -> dict[int, list[str]]:
     """The statements that lead to each version of a schema."""
     text = files("belated.record.ledger").joinpath(name).read_text(encoding="utf-8")
     parts = re.split(r"^-- version (\d+) --$", text, flags=re.MULTILINE)

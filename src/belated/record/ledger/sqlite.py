@@ -27,10 +27,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from belated.errors import BelatedError, InvalidInput, Taken, Unavailable, Unreachable, Unreadable
-from belated.record.events import Event, columns_of, read_back
-from belated.record.ledger.passwords import masked
-from belated.record.ledger.schema import migrations
-from belated.validation import shown
+from belated.record.events import Event, event_to_columns, parse_event
+from belated.record.ledger.passwords import mask_password
+from belated.record.ledger.schema import read_migrations
+from belated.validation import format_value
 
 try:
     import fcntl
@@ -58,7 +58,7 @@ os.register_at_fork(before=_before_fork, after_in_parent=_using.release, after_i
 
 
 @contextmanager
-def locked(path: str | Path, waiting: Callable[[], object] | None = None) -> Iterator[None]:
+def hold_lock(path: str | Path, waiting: Callable[[], object] | None = None) -> Iterator[None]:
     """Hold the lock of a file, which is made if need be; waiting ones are woken by the kernel.
 
     waiting  what to do first if another has it"""
@@ -92,7 +92,9 @@ class SQLiteStore:
         parts = urlsplit(url)
         name = unquote(parts.path)[1:]
         if not url.startswith("sqlite:///") or not name or parts.query or parts.fragment:
-            raise InvalidInput(f"a SQLite url must be sqlite:///path/to/file.db (got {shown(masked(url))})")
+            raise InvalidInput(
+                f"a SQLite url must be sqlite:///path/to/file.db (got {format_value(mask_password(url))})"
+            )
         path = Path(name).absolute()
         if not create and not path.exists():
             raise Unreachable(f"there is no file {path}; create a study in it first")
@@ -103,7 +105,7 @@ class SQLiteStore:
         return made
 
     def create(self, name: str, spec: Mapping[str, Any]) -> bool:
-        with self.writing() as connection:
+        with self.lock_writes() as connection:
             words = (name, json.dumps(spec, allow_nan=False))
             return connection.execute("INSERT OR IGNORE INTO studies (name, spec) VALUES (?, ?)", words).rowcount == 1
 
@@ -127,7 +129,7 @@ class SQLiteStore:
             with _using:
                 return self.connection.execute(query, words).fetchall()
         except sqlite3.Error as error:
-            raise self._explained(error, "read") from None
+            raise self._explain_errors(error, "read") from None
 
     def faults(self) -> list[str]:
         """What SQLite's own check finds, and declared tables and indexes that are not there."""
@@ -138,14 +140,14 @@ class SQLiteStore:
         except BelatedError as error:
             return [str(error)]
         declared = sqlite3.connect(":memory:")
-        for _, statements in sorted(migrations("sqlite.sql").items()):
+        for _, statements in sorted(read_migrations("sqlite.sql").items()):
             for statement in statements:
                 declared.execute(statement)
         names = declared.execute("SELECT type || ' ' || name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
         declared.close()
         return wrong + [f"the {name} is missing or not as declared" for name, sql in names if sql not in there]
 
-    def _explained(self, error: Exception, verb: str) -> BelatedError:
+    def _explain_errors(self, error: Exception, verb: str) -> BelatedError:
         """One sentence for the user: a damaged file, or a disk that would not."""
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
             return Unreadable(f"the file {self.path} is damaged ({error})")
@@ -178,10 +180,10 @@ class SQLiteStore:
         return connection
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def lock_writes(self) -> Iterator[sqlite3.Connection]:
         """One transaction, under the lock that all writers queue on."""
         try:
-            with _using, locked(self.beside("write")):
+            with _using, hold_lock(self.beside("write")):
                 connection = self.connection
                 try:
                     connection.execute("BEGIN IMMEDIATE")
@@ -193,7 +195,7 @@ class SQLiteStore:
                     raise
         except sqlite3.Error as error:
             self.close()  # whatever state it is in
-            raise self._explained(error, "written") from None
+            raise self._explain_errors(error, "written") from None
 
     def _has_wal(self) -> bool:
         wal = self.path.with_name(f"{self.path.name}-wal")
@@ -205,7 +207,7 @@ class SQLiteStore:
 
     def _migrate(self, create: bool) -> None:
         """Make the tables, or bring them to this version, in the transaction that records it."""
-        newest = max(steps := migrations("sqlite.sql"))
+        newest = max(steps := read_migrations("sqlite.sql"))
         try:
             with _using:
                 connection = self.connection
@@ -228,11 +230,11 @@ class SQLiteStore:
         if version == newest:
             return
         try:
-            with _using, locked(self.beside("write")):
+            with _using, hold_lock(self.beside("write")):
                 self.connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
-            raise self._explained(error, "written") from None
-        with self.writing() as connection:
+            raise self._explain_errors(error, "written") from None
+        with self.lock_writes() as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been first
             for step in range(version + 1, newest + 1):
                 for statement in steps[step]:
@@ -249,8 +251,8 @@ class SQLiteLedger:
     study: int
 
     def append(self, events: Sequence[Event]) -> int:
-        said = [columns_of(event) for event in events]
-        with self.store.writing() as connection:
+        said = [event_to_columns(event) for event in events]
+        with self.store.lock_writes() as connection:
             last = "SELECT coalesce(max(position), 0) FROM events WHERE study = ?"
             (position,) = connection.execute(last, (self.study,)).fetchone()
             placed = ((self.study, place, *words) for place, words in enumerate(said, start=position + 1))
@@ -266,17 +268,17 @@ class SQLiteLedger:
             try:
                 if position != expected:
                     raise ValueError("it is missing")
-                event = read_back(body)
+                event = parse_event(body)
             except (ValueError, KeyError, TypeError) as error:
                 raise Unreadable(f"the file {self.store.path} is damaged (event {expected}: {error})") from None
             yield event
 
     @contextmanager
-    def asking(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
+    def lock_asks(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
         ready = None if meanwhile is None else partial(meanwhile, self)
         with ExitStack() as held:
-            with locked(self.store.beside(f"next-{self.study}")):
-                held.enter_context(locked(self.store.beside(f"ask-{self.study}"), ready))
+            with hold_lock(self.store.beside(f"next-{self.study}")):
+                held.enter_context(hold_lock(self.store.beside(f"ask-{self.study}"), ready))
             yield self
 
     def close(self) -> None:
