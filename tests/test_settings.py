@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
 import math
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -267,3 +271,20 @@ def test_every_query_counts_where_there_is_a_context_or_the_user_says_so() -> No
     assert said.settings.problem.cumulative
     with pytest.raises(InvalidInput, match=r"regret must be one of simple, cumulative \(got 'best'\)"):
         Study.create(space=X, silence="unknown", regret="best")  # type: ignore[arg-type]
+
+
+def test_a_spec_of_version_0_1_still_opens(tmp_path: Path) -> None:
+    """The setting that is called regret now was stored as objective."""
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study = Study.create(url, "lab", space=X, silence="unknown", regret="cumulative", seed=0)
+    asked = study.ask()
+    study.disconnect()
+    with closing(sqlite3.connect(tmp_path / "lab.db")) as database, database:
+        (spec,) = database.execute("SELECT spec FROM studies").fetchone()
+        old = json.loads(spec)
+        old["objective"] = old.pop("regret")
+        database.execute("UPDATE studies SET spec = ?", [json.dumps(old)])
+    again = Study.open(url, "lab")
+    assert again.settings.regret == "cumulative"
+    assert again.replay(asked.number).same
+    assert Study.create(url, "lab", space=X, silence="unknown", regret="cumulative", seed=0).rounds == 1

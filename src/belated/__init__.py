@@ -2,10 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
+from belated import algorithms, confidence, events, kernels, policies, silence
 from belated.errors import (
     AlreadyEnded,
+    AlreadyExists,
     AlreadyTold,
     BelatedError,
+    Closed,
     Contradiction,
     Exhausted,
     Infeasible,
@@ -13,14 +16,22 @@ from belated.errors import (
     KeyTaken,
     NothingHeard,
     NotPositiveDefinite,
+    NoWorkers,
     Outside,
     SilenceWarning,
     Unavailable,
+    UnknownStudy,
     UnknownTrial,
+    Unreachable,
+    Unreadable,
+    WorkerLost,
 )
-from belated.learner import algorithms, confidence, policies, silence
-from belated.learner.gp import kernels
+from belated.learner.choice.problem import Hyperparameters
+from belated.objective import Objective
+from belated.patience import Patience
 from belated.results import Belief, Receipt, Replay, Trial, WorstValue
+from belated.settings import Settings
+from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Real
 from belated.space.points import Points
 from belated.study import Study, studies
@@ -28,42 +39,82 @@ from belated.study import Study, studies
 if TYPE_CHECKING:
     from belated import delays
     from belated.comparison.compare import compare
+    from belated.comparison.compared import ComparisonResult
+    from belated.delays.advice import Advice
+    from belated.delays.report import DelayReport
+    from belated.execution.optimize import Run
+    from belated.record.check import CheckReport, check
     from belated.simulation.clock import SimulatedClock
-    from belated.simulation.regret import measure_regret
+    from belated.simulation.regret import Regret, measure_regret
     from belated.simulation.simulate import simulate
 
 __version__ = "0.2.0.dev0"
 
+# Imported when they are first used: a study without them loads quicker.
+LAZY = {
+    "Advice": "belated.delays.advice",
+    "CheckReport": "belated.record.check",
+    "ComparisonResult": "belated.comparison.compared",
+    "DelayReport": "belated.delays.report",
+    "Regret": "belated.simulation.regret",
+    "Run": "belated.execution.optimize",
+    "SimulatedClock": "belated.simulation.clock",
+    "check": "belated.record.check",
+    "compare": "belated.comparison.compare",
+    "measure_regret": "belated.simulation.regret",
+    "simulate": "belated.simulation.simulate",
+}
+
 __all__ = [
+    "Advice",
     "AlreadyEnded",
+    "AlreadyExists",
     "AlreadyTold",
     "BelatedError",
     "Belief",
+    "CheckReport",
     "Choice",
+    "Closed",
+    "ComparisonResult",
     "Contradiction",
+    "DelayReport",
     "Exhausted",
+    "Hyperparameters",
     "Infeasible",
     "Integer",
     "InvalidInput",
     "KeyTaken",
+    "NoWorkers",
     "NotPositiveDefinite",
     "NothingHeard",
+    "Objective",
     "Outside",
+    "Patience",
     "Points",
     "Real",
     "Receipt",
+    "Regret",
     "Replay",
+    "Run",
+    "Settings",
     "SilenceWarning",
     "SimulatedClock",
+    "Space",
     "Study",
     "Trial",
     "Unavailable",
+    "UnknownStudy",
     "UnknownTrial",
+    "Unreachable",
+    "Unreadable",
+    "WorkerLost",
     "WorstValue",
     "algorithms",
+    "check",
     "compare",
     "confidence",
     "delays",
+    "events",
     "kernels",
     "measure_regret",
     "policies",
@@ -78,17 +129,10 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """The simulated world is imported when it is first used: a study in the real one does without."""
     from importlib import import_module
 
-    if name == "SimulatedClock":
-        return import_module("belated.simulation.clock").SimulatedClock
-    if name == "simulate":
-        return import_module("belated.simulation.simulate").simulate
-    if name == "measure_regret":
-        return import_module("belated.simulation.regret").measure_regret
-    if name == "compare":
-        return import_module("belated.comparison.compare").compare
     if name == "delays":
         return import_module("belated.delays")
+    if name in LAZY:
+        return getattr(import_module(LAZY[name]), name)
     raise AttributeError(f"module 'belated' has no attribute {name!r}")

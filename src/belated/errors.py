@@ -86,5 +86,9 @@ class NoWorkers(BelatedError, RuntimeError):
     """There is nobody left to evaluate f; trials that were out stay pending and are evaluated first by the next run."""
 
 
+class WorkerLost(BelatedError, RuntimeError):
+    """A worker ended before its job was done, perhaps for lack of memory; try again with one worker (--workers 1)."""
+
+
 class SilenceWarning(UserWarning):
     """What silence means to a study does not seem to fit the delays that it has seen."""

@@ -15,7 +15,13 @@ Goal = Literal["maximize", "minimize"]
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """goal, floor (worst value of the noise-free f), ceiling (best), limits (lo, hi); None means unknown."""
+    """goal, floor (worst value of the noise-free f), ceiling (best), limits (lo, hi); None means unknown.
+
+    >>> from belated import Real, Study
+    >>> study = Study.create(space={"x": Real(0, 1)}, silence="floor", goal="minimize", floor=10.0, seed=0)
+    >>> study.settings.objective.flag(12.0)
+    'the outcome 12.0 is worse than the floor 10.0'
+    """
 
     goal: Goal = "maximize"
     floor: float | None = None

@@ -47,7 +47,12 @@ def _seconds(value: object, what: str) -> float:
 class Patience:
     """m: after so many rounds, or seconds by the clock, an outcome counts as late; inf when it never does.
 
-    With `auto` the study chooses m as it sees delays, and m is the one in force: inf before the first."""
+    With `auto` the study chooses m as it sees delays, and m is the one in force: inf before the first.
+
+    >>> from belated import Patience
+    >>> str(Patience.of("36h")), Patience.of(20).m, Patience.of("90s").by_clock
+    ('36h', 20.0, True)
+    """
 
     m: float = math.inf
     by_clock: bool = False

@@ -37,7 +37,13 @@ SILENCE_HELP = (
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Everything a study was created with, implied choices filled in."""
+    """Everything a study was created with, implied choices filled in.
+
+    >>> from belated import Real, Study
+    >>> settings = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0).settings
+    >>> settings.regret, settings.repeats, settings.initial  # what was not said is filled in
+    ('simple', 'heard', 4)
+    """
 
     space: Space
     context: Space | None

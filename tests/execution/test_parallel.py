@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from belated.execution.parallel import WorkerLost, count_cores, run_in_parallel
+from belated.errors import WorkerLost
+from belated.execution.parallel import count_cores, run_in_parallel
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -64,7 +64,17 @@ class ComparisonRow:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ComparisonResult:
-    """Candidates in worlds made of a study, the best first; print it."""
+    """Candidates in worlds made of a study, the best first; print it.
+
+    >>> from belated import Points, Study, compare, simulate
+    >>> from belated.delays import Fixed
+    >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0)
+    >>> for _ in simulate(study, lambda params: params["x"], delay=Fixed(2), rounds=8, seed=1):
+    ...     pass
+    >>> result = compare(study, algorithms=["GP-BTS"], rounds=4, seeds=1, progress=False)
+    >>> sorted({row.algorithm for row in result.rows})  # the study's own settings are compared too
+    ['GP-BTS', 'default']
+    """
 
     rows: tuple[ComparisonRow, ...]
     measure: Measure  # what they are judged by: the study's regret

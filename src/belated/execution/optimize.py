@@ -49,7 +49,16 @@ class StudyLike(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What one call of optimize did."""
+    """What one call of optimize did.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from belated import Points, Study
+    >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0)
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     run = study.optimize(lambda params: params["x"], rounds=4, executor=pool, progress=False)
+    >>> run.told, run.lost
+    (4, 0)
+    """
 
     asked: int = 0  # new queries
     resumed: int = 0  # trials that an earlier run had left pending

@@ -26,7 +26,12 @@ from belated.validation import format_value, is_positive, require_rule
 
 @dataclass(frozen=True)
 class Move:
-    """One way of choosing; with `share` the pending are filled at least that far from the floor to the belief."""
+    """One way of choosing; with `share` the pending are filled at least that far from the floor to the belief.
+
+    >>> from belated import algorithms, policies
+    >>> algorithms.Algorithm(name="mine", moves=(algorithms.Move(policies.LogEI()),)).move(turn=0).policy
+    LogEI()
+    """
 
     policy: Policy
     share: float | None = None
@@ -39,7 +44,12 @@ SQUARED_EXPONENTIAL, FLOOR_TO_ONE = SE(0.2), FloorToOne()
 
 @dataclass(frozen=True, kw_only=True)
 class Implied:
-    """The settings of a study that an algorithm settles; None: the study says."""
+    """The settings of a study that an algorithm settles; None: the study says.
+
+    >>> from belated import algorithms
+    >>> algorithms.PAPER["GP-UCB-SDF"].implied.patience
+    'needed'
+    """
 
     silence: Silence | None = None
     late: Literal["use", "ignore"] | None = None
@@ -49,7 +59,12 @@ class Implied:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """The GP, and the scale of outcomes that it lives on. What is given by hand is never fitted."""
+    """The GP, and the scale of outcomes that it lives on. What is given by hand is never fitted.
+
+    >>> from belated import algorithms, kernels
+    >>> algorithms.Model(kernel=kernels.SE(0.1), lam=0.01).mean  # both given: there is nothing to fit
+    'zero'
+    """
 
     scaling: Scaling = FLOOR_TO_ONE
     shape: Kernel = SQUARED_EXPONENTIAL  # of the kernel that is fitted
@@ -61,7 +76,12 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """How a study begins: space-filling queries, then uncertainty sampling, then the moves."""
+    """How a study begins: space-filling queries, then uncertainty sampling, then the moves.
+
+    >>> from belated import algorithms
+    >>> algorithms.Opening().initial(coordinates=3), algorithms.Opening(space_filling=5).initial(coordinates=3)
+    (8, 5)
+    """
 
     space_filling: int | None = None  # when the study does not say; None: by dimension
     uncertainty: int = 0  # queries by uncertainty sampling after those

@@ -20,7 +20,13 @@ from belated.validation import Fieldless
 class Schedule:
     """When hyperparameters are fitted again: every `every` rounds, later whenever the rounds grew by `growth`.
 
-    `eager` also fits as soon as there is enough to fit and whenever the heard have doubled since."""
+    `eager` also fits as soon as there is enough to fit and whenever the heard have doubled since.
+
+    >>> from belated import algorithms
+    >>> every_ten = algorithms.Schedule(10)
+    >>> [t for t in range(2, 32) if every_ten.due(t, heard=t - 1, last=None, last_heard=0, previous=t - 1)]
+    [11, 21, 31]
+    """
 
     every: int | None
     growth: float = 0.0
@@ -46,14 +52,24 @@ class FitData(Protocol):
 
 
 class Heard(Fieldless):
-    """What was heard, and nothing else."""
+    """What was heard, and nothing else.
+
+    >>> from belated import algorithms
+    >>> algorithms.PAPER["GP-BUCB"].fitting.data
+    Heard()
+    """
 
     def select(self, h: History, silence: Silence, bounds: Bounds) -> tuple[Mask, History]:
         return h.seen, h
 
 
 class HeardAndSettled(Fieldless):
-    """What was heard; where silence is an outcome and the floor is stated, also silence that has outlasted patience."""
+    """What was heard; where silence is an outcome and the floor is stated, also silence that has outlasted patience.
+
+    >>> from belated import algorithms
+    >>> algorithms.DEFAULT.fitting.data
+    HeardAndSettled()
+    """
 
     def select(self, h: History, silence: Silence, bounds: Bounds) -> tuple[Mask, History]:
         if silence.forgets or bounds.floor is None:
@@ -67,7 +83,14 @@ EVERY_TEN, HEARD, NO_PRIOR = Schedule(10), Heard(), HyperPrior()
 
 @dataclass(frozen=True, kw_only=True)
 class Fitting:
-    """When, from which outcomes, and with what prior beliefs about the hyperparameters."""
+    """When, from which outcomes, and with what prior beliefs about the hyperparameters.
+
+    >>> from dataclasses import replace
+    >>> from belated import algorithms
+    >>> often = algorithms.Fitting(schedule=algorithms.Schedule(2))
+    >>> replace(algorithms.PAPER["GP-UCB"], name="GP-UCB, fitted often", fitting=often).fitting.schedule.every
+    2
+    """
 
     schedule: Schedule = EVERY_TEN
     data: FitData = HEARD

@@ -18,7 +18,12 @@ ONE = Constant(1.0)
 
 @dataclass(frozen=True)
 class BetaWidth:
-    """β_t alone: the paper's four baselines, and the default."""
+    """β_t alone: the paper's four baselines, and the default.
+
+    >>> from belated import algorithms
+    >>> algorithms.DEFAULT.width.beta.value
+    2.0
+    """
 
     beta: Beta = ONE
 
@@ -33,7 +38,12 @@ class BetaWidth:
 
 @dataclass(frozen=True)
 class CensoredWidth:
-    """ν_t: GP-UCB-SDF and GP-TS-SDF (Theorems 1 to 3)."""
+    """ν_t: GP-UCB-SDF and GP-TS-SDF (Theorems 1 to 3).
+
+    >>> from belated import algorithms
+    >>> [name for name, known in algorithms.PAPER.items() if isinstance(known.width, algorithms.CensoredWidth)]
+    ['GP-UCB-SDF', 'GP-TS-SDF']
+    """
 
     beta: Beta = ONE
 

@@ -55,7 +55,12 @@ class CheckFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckReport:
-    """What a check found, and how much it looked at. Remarks break no promise."""
+    """What a check found, and how much it looked at. Remarks break no promise.
+
+    >>> from belated import CheckReport
+    >>> print(CheckReport(studies=1, events=3, trials=2, outcomes=1))
+    studies: 1, events: 3, trials: 2, outcomes: 1, refused: 0, failed: 0, amended: 0; ok
+    """
 
     findings: tuple[CheckFinding, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -83,7 +88,14 @@ Flag = Callable[[str, int | None, str], None]  # invariant, trial number, senten
 
 
 def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport:
-    """Check one study, or every study at a url; the newest `replays` choices of each are computed again."""
+    """Check one study, or every study at a url; the newest `replays` choices of each are computed again.
+
+    >>> from belated import Real, Study, check
+    >>> study = Study.create("sqlite:///lab.db", "flask", space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    >>> _ = study.tell(study.ask(), 0.5)
+    >>> check("sqlite:///lab.db").ok
+    True
+    """
     place = open_store(url)
     names = place.names()
     if name is not None and name not in names:

@@ -19,7 +19,14 @@ from belated.validation import Params, freeze, require_number
 
 
 class Regret(NamedTuple):
-    """One entry per round each."""
+    """One entry per round each.
+
+    >>> from belated import Points, Study, measure_regret
+    >>> study = Study.create(space=Points([0.0, 1.0]), silence="unknown", seed=0)
+    >>> _ = study.add({"x": 0.0}, 0.0), study.add({"x": 1.0}, 1.0)
+    >>> measure_regret(study, lambda params: params["x"]).cumulative.tolist()
+    [1.0, 1.0]
+    """
 
     simple: Array  # counting the outcomes that the study uses
     cumulative: Array

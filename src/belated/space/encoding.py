@@ -26,7 +26,13 @@ What: TypeAlias = Literal["space", "context"]
 
 @dataclass(frozen=True)
 class Space:
-    """Named parameters in a fixed order, or Points; made by `Space.of`."""
+    """Named parameters in a fixed order, or Points; made by `Space.of`.
+
+    >>> from belated import Integer, Real, Space
+    >>> space = Space.of({"x": Real(0, 10), "n": Integer(1, 3)})
+    >>> space.encode({"x": 5.0, "n": 3}).tolist()
+    [0.5, 1.0]
+    """
 
     names: tuple[str, ...]
     parameters: tuple[Parameter, ...] | Points

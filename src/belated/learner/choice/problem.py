@@ -81,7 +81,15 @@ class Problem:
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Hyperparameters, and when and from how much they were found."""
+    """Hyperparameters, and when and from how much they were found.
+
+    >>> from belated import Points, Study
+    >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", initial=0, seed=0)
+    >>> _ = [study.add({"x": x}, x * (1 - x)) for x in (0.0, 0.5, 1.0)], study.ask()
+    >>> newest = study.hyperparameters()[-1]
+    >>> newest.number, newest.heard  # found for trial 4, from three outcomes
+    (4, 3)
+    """
 
     gp: GP
     scale: Scale | None  # kept with them, for a scaling that lasts

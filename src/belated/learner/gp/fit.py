@@ -28,7 +28,12 @@ LAM = (1e-6, 1.0)
 
 @dataclass(frozen=True)
 class HyperPrior:
-    """Log-normal prior beliefs about θ (mean and std of the log; None: none): they keep fits to a few outcomes sane."""
+    """Log-normal prior beliefs about θ (mean and std of the log; None: none): they keep fits to a few outcomes sane.
+
+    >>> from belated import algorithms
+    >>> algorithms.HyperPrior(lam=(-7.0, 2.0)).lengthscale is None  # no prior belief about lengthscales
+    True
+    """
 
     lengthscale: tuple[float, float] | None = None
     variance: tuple[float, float] | None = None

@@ -72,7 +72,12 @@ class Scaling(Protocol):
 
 
 class FloorToOne(Fieldless):
-    """The paper's: (y - floor) / B_y. B_y = |ceiling - floor|, or the largest |y - floor| heard, 1 before any."""
+    """The paper's: (y - floor) / B_y. B_y = |ceiling - floor|, or the largest |y - floor| heard, 1 before any.
+
+    >>> from belated import algorithms
+    >>> algorithms.Model().scaling
+    FloorToOne()
+    """
 
     lasting = False
     uses_floor = True
@@ -89,7 +94,12 @@ class FloorToOne(Fieldless):
 
 
 class Robust(Fieldless):
-    """(y - median) / (IQR / 1.349), and nothing below LEAST of it: one wild outcome does not flatten the rest."""
+    """(y - median) / (IQR / 1.349), and nothing below LEAST of it: one wild outcome does not flatten the rest.
+
+    >>> from belated import algorithms
+    >>> algorithms.DEFAULT.model.scaling
+    Robust()
+    """
 
     lasting = True
     uses_floor = False

@@ -1,0 +1,10 @@
+"""Kernels on the unit cube.
+
+>>> from belated import kernels
+>>> kernels.SE(0.2).variance
+1.0
+"""
+
+from belated.learner.gp.kernels import SE, Kernel, Matern52, Product
+
+__all__ = ["SE", "Kernel", "Matern52", "Product"]

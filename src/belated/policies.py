@@ -1,0 +1,19 @@
+"""Policies: from a belief to the next query.
+
+>>> from belated import policies
+>>> policies.UCB() == policies.UCB()
+True
+"""
+
+from belated.learner.policies import (
+    UCB,
+    Greedy,
+    LogEI,
+    Overtaking,
+    Policy,
+    Surface,
+    ThompsonSampling,
+    UncertaintySampling,
+)
+
+__all__ = ["UCB", "Greedy", "LogEI", "Overtaking", "Policy", "Surface", "ThompsonSampling", "UncertaintySampling"]
