@@ -4,6 +4,7 @@ used by its own module alone."""
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,14 @@ def modules(*folders: Path) -> dict[str, ast.Module]:
     return {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 
 
-EVERYTHING = modules(*FOLDERS)
-OURS = {name: tree for name, tree in EVERYTHING.items() if name.startswith("src")}
+@cache
+def everything() -> dict[str, ast.Module]:
+    return modules(*FOLDERS)
+
+
+def ours() -> dict[str, ast.Module]:
+    """The modules of the package."""
+    return {name: tree for name, tree in everything().items() if name.startswith("src")}
 
 
 # Tests stand where their module does ----------------------------------------------------------------------------------
@@ -94,7 +101,7 @@ def repeated(found: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def test_a_class_name_is_unique() -> None:
     classes = (
-        (node.name, path) for path, tree in OURS.items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+        (node.name, path) for path, tree in ours().items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
     )
     assert repeated(classes) == {}
 
@@ -110,7 +117,7 @@ def aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def test_arrays_masks_and_params_have_one_alias_each() -> None:
-    found = [(name, meaning, path) for path, tree in OURS.items() for name, meaning in aliases(tree)]
+    found = [(name, meaning, path) for path, tree in ours().items() for name, meaning in aliases(tree)]
     assert sorted(name for name, *_ in found if name in ("Array", "Mask", "Params")) == ["Array", "Mask", "Params"]
     assert repeated((name, path) for name, _, path in found) == {}
     assert repeated((meaning, f"{path}: {name}") for name, meaning, path in found) == {}
@@ -164,7 +171,7 @@ def package_of(path: str) -> str:
 def test_what_is_private_is_used_by_its_own_module_alone() -> None:
     wrong = [
         f"{path}, line {line}: {what}"
-        for path, tree in EVERYTHING.items()
+        for path, tree in everything().items()
         for line, what in private_uses(tree, package_of(path))
     ]
     assert not wrong, "\n".join(wrong)
@@ -234,7 +241,7 @@ def path_of(module: str) -> str | None:
     for folder in ("src/", ""):
         for end in (".py", "/__init__.py"):
             path = f"{folder}{module.replace('.', '/')}{end}"
-            if path in EVERYTHING:
+            if path in everything():
                 return path
     return None
 
@@ -245,7 +252,7 @@ def needs(path: str, seen: set[str]) -> set[str]:
         return set()
     seen.add(path)
     found = set()
-    for module in imported_on_top(EVERYTHING[path]):
+    for module in imported_on_top(everything()[path]):
         parts = module.split(".")
         found |= {parts[0]} & OPTIONAL
         for n in range(1, len(parts) + 1):
@@ -269,7 +276,7 @@ def declared(tree: ast.Module) -> set[str]:
 def test_everything_collects_without_the_optional_packages() -> None:
     wrong = {
         path: sorted(missing)
-        for path, tree in EVERYTHING.items()
+        for path, tree in everything().items()
         if path.startswith("tests/") and (missing := needs(path, set()) - declared(tree))
     }
     assert wrong == {}

@@ -38,8 +38,11 @@ def f(params: Any) -> float:
 
 
 def create(**said: Any) -> Study:
+    """A study that fits nothing: what it asks is given by the tests, unless they say otherwise."""
     implied = {} if said.get("algorithm", "default") != "default" else {"silence": "floor"}
-    return Study.create(**{"space": GRID, "floor": -1.0, "seed": 0, "clock": SimulatedClock(), **implied, **said})
+    return Study.create(
+        **{"space": GRID, "floor": -1.0, "seed": 0, "initial": 10**6, "clock": SimulatedClock(), **implied, **said}
+    )
 
 
 def anywhere(study: Study) -> dict[str, Any]:
@@ -148,7 +151,8 @@ def test_where_no_time_has_passed_there_is_no_pace() -> None:
 @pytest.mark.parametrize("algorithm", ["GP-UCB-SDF", "default"])
 def test_poisson_10_is_waited_for_about_half_as_long_again(algorithm: str, seed: int) -> None:
     patience = {"patience": 20} if algorithm != "default" else {}
-    assert 13 <= recommended(played(create(algorithm=algorithm, **patience), seed=seed, rounds=150)) <= 25
+    study = create(algorithm=algorithm, initial=None, **patience)  # the width is that of fitted hyperparameters
+    assert 13 <= recommended(played(study, seed=seed, rounds=150)) <= 25
 
 
 def test_longer_delays_are_waited_for_longer() -> None:
@@ -256,7 +260,7 @@ def test_the_baselines_know_no_patience_and_the_pair_may_leave_it_to_us() -> Non
 
 @pytest.mark.parametrize("algorithm", ["default", "GP-UCB-SDF"])
 def test_a_study_follows_the_advice(algorithm: str) -> None:
-    study = played(create(algorithm=algorithm, patience="auto"), rounds=150, choose=None)
+    study = played(create(algorithm=algorithm, patience="auto", initial=None), rounds=150, choose=None)
     made = changes(study)
     assert 1 <= len(made) <= 4
     assert study.settings.patience == Patience(made[-1].m, auto=True)

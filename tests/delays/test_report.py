@@ -21,7 +21,10 @@ SPACE = {"x": Real(0, 1), "kind": Choice("a", "b", "c")}
 
 
 def create(**said: Any) -> Study:
-    return Study.create(**{"space": SPACE, "seed": 0, "silence": "unknown", "clock": SimulatedClock(), **said})
+    """A study that fits nothing: what it asks is given by the tests, unless they say otherwise."""
+    return Study.create(
+        **{"space": SPACE, "seed": 0, "silence": "unknown", "initial": 10**6, "clock": SimulatedClock(), **said}
+    )
 
 
 def anywhere(study: Study) -> dict[str, Any]:
@@ -302,7 +305,7 @@ def test_the_warning_points_at_the_call() -> None:
 
 def test_neither_advice_nor_an_ask_that_follows_it_warns() -> None:
     """Warnings are errors here: a study that thinks about its patience says nothing."""
-    study = create(silence="floor", floor=-1, patience="auto")
+    study = create(silence="floor", floor=-1, patience="auto", initial=None)
     with pytest.warns(SilenceWarning) as caught:
         report = slow_at_large_x(study, choose=None)
     assert len(caught) == 1  # of the report, not of its 150 asks
@@ -406,7 +409,8 @@ def test_an_improving_study_raises_no_more_alarms_than_its_level(seeds: int, mos
     of 20 one in sixty."""
     space, alarms = {"x": Real(0, 1)}, 0
     for seed in range(seeds):
-        report = played(create(space=space, seed=seed), LogNormal(20, 1.0), rounds=60, choose=None, seed=seed)
+        study = create(space=space, seed=seed, initial=None)
+        report = played(study, LogNormal(20, 1.0), rounds=60, choose=None, seed=seed)
         assert report.depends
         alarms += bool(found(report))
     assert alarms <= most
