@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from belated import algorithms, confidence, events, kernels, policies, silence
 from belated.errors import (
     AlreadyEnded,
     AlreadyExists,
@@ -37,7 +36,7 @@ from belated.space.points import Points
 from belated.study import Study, studies
 
 if TYPE_CHECKING:
-    from belated import delays
+    from belated import algorithms, confidence, delays, events, kernels, policies, silence
     from belated.comparison.compare import compare
     from belated.comparison.compared import ComparisonResult
     from belated.delays.advice import Advice
@@ -50,7 +49,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0.dev0"
 
-# Imported when they are first used: a study without them loads quicker.
+# Imported when they are first used, so that `import belated` is quick: modules, and names of modules.
+MODULES = ("algorithms", "confidence", "delays", "events", "kernels", "policies", "silence")
 LAZY = {
     "Advice": "belated.delays.advice",
     "CheckReport": "belated.record.check",
@@ -131,8 +131,8 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "delays":
-        return import_module("belated.delays")
+    if name in MODULES:
+        return import_module(f"belated.{name}")
     if name in LAZY:
         return getattr(import_module(LAZY[name]), name)
     raise AttributeError(f"module 'belated' has no attribute {name!r}")
