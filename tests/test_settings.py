@@ -99,12 +99,12 @@ def test_a_url_says_what_keeps_the_study_and_a_name_finds_it() -> None:
         Study.create("sqlite:///a.db", space=X, silence="unknown")
 
 
-# Silence must be said -------------------------------------------------------------------------------------------------
+# Silence must be given ------------------------------------------------------------------------------------------------
 
 
 def test_silence_has_no_default() -> None:
     sentence = refusal()
-    assert sentence.startswith("silence must be said: what does an unheard outcome mean?")
+    assert sentence.startswith("silence must be given: what does an unheard outcome mean?")
     for option in ("floor", "unknown", "waiting", "ignored"):
         assert f'"{option}"' in sentence
 

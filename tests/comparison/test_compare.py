@@ -13,7 +13,7 @@ import belated
 from belated import Choice, Integer, InvalidInput, NothingHeard, Points, Real, SimulatedClock, Study, simulate
 from belated.comparison.candidates import choose_time_scale, list_candidates, round_patience
 from belated.comparison.compare import CandidateRun, measure_regrets, measure_run
-from belated.comparison.compared import LEVEL, ComparisonResult, build_result
+from belated.comparison.result import LEVEL, ComparisonResult, build_result
 from belated.comparison.world import ByDifferences, read_source
 from belated.learner.delays.distributions import ByInput, Exponential, Fixed, Poisson, Sometimes
 from belated.simulation.regret import measure_regret

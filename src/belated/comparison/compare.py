@@ -19,7 +19,7 @@ from belated.comparison.candidates import (
     list_candidates,
     round_patience,
 )
-from belated.comparison.compared import ComparisonResult, Measure, build_result
+from belated.comparison.result import ComparisonResult, Measure, build_result
 from belated.comparison.statistics import MOST
 from belated.comparison.world import World, WorldSource, read_source
 from belated.errors import InvalidInput

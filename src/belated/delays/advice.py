@@ -1,6 +1,6 @@
 """How long to wait: what each patience m would cost, and which one is advised. The answer of `study.advise()`.
 
-S(a)   P(d > a), by Kaplan-Meier (learner/arrivals.py)
+S(a)   P(d > a), by Kaplan-Meier (learner/delays/survival.py)
 ρ_m    1 - S(m), the share of outcomes that come within m, with 95 % confidence limits
 σ_s    the belief's standard deviation at query s, given all queries, as a share of the prior's: at most 1
 ν(m)   β + Σ σ_s over the queries of the last m, what the paper's interval is wide: the longer m, the wider

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from belated.errors import BelatedError, UnknownStudy
-from belated.record.beliefs import find_disagreements
+from belated.record.belief_check import find_disagreements
 from belated.record.choices import replay_choice
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Told
 from belated.record.ledger import open_store

@@ -1,7 +1,7 @@
 """What may be asked: named parameters or a finite set, and the one border between dictionaries and arrays.
 
-A space encodes params (a dictionary of plain Python values) as a row on the unit cube (see learner/domain.py), and
-decodes such a row, never outside its bounds.
+A space encodes params (a dictionary of plain Python values) as a row on the unit cube (see learner/gp/domain.py),
+and decodes such a row, never outside its bounds.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 waited   d where the outcome has arrived; where it has not, the age so far, or the age at which the query failed   (n,)
 arrived  mask of the outcomes that have arrived                                                                (n,)
-S(a)     P(d > a), by Kaplan-Meier (delays.py); a query that is out says only that d is longer than its age
+S(a)     P(d > a), by Kaplan-Meier; a query that is out says only that d is longer than its age
 S(∞)     the tail of S, at the longest wait: the share that never comes, once it is settled
 S(a | x) the same near x: every query counts k(x, x_i)                                                  (Beran 1981)
 """
