@@ -90,7 +90,7 @@ class Study:
         self.name, self.clock = name, clock
         self._ledger, self._created, self._state, self._cache = ledger, settings, State(settings), Cache()
         self._lock = threading.RLock()  # of the state; never held while a choice or a belief is computed
-        self._thinking = threading.Lock()  # of the cache, while one is
+        self._cache_lock = threading.Lock()  # of the cache, while one is
         self._sync()
 
     @classmethod
@@ -282,7 +282,7 @@ class Study:
 
             def events() -> list[Asked | Adjusted]:
                 with self._lock:
-                    if self._keyed(key, call) is not None:
+                    if self._find_by_key(key, call) is not None:
                         return []
                     if self._state.closed:
                         raise Closed
@@ -290,8 +290,8 @@ class Study:
 
             asked = [event.number for event in self._write(events, turn) if isinstance(event, Asked)]
         with self._lock:
-            first = asked[0] if asked else self._keyed(key, call) or 0
-            trials = [self._trial(s) for s in range(first, first + count)]
+            first = asked[0] if asked else self._find_by_key(key, call) or 0
+            trials = [self._read_trial(s) for s in range(first, first + count)]
             return trials[0] if n is None else trials
 
     def _choose(
@@ -302,14 +302,14 @@ class Study:
         Where patience is ours to choose and it is time to, a change comes before them, for all that come after."""
         events: list[Asked | Adjusted] = []
         for part in range(count):
-            considered_at = self._now()
+            considered_at = self._read_clock()
             with self._lock:
                 if part == 0:
                     knew, state = self._state.position, self._state if count == 1 else self._state.fork()
                     change = self._consider_patience(considered_at)
                 number, before = state.next_number, state.versions
                 compute = prepare_choice(state, considered_at, context, fixed)
-            with self._thinking, use_one_thread():
+            with self._cache_lock, use_one_thread():
                 choice = compute(self._cache)
             event = Asked(
                 number=number,
@@ -317,7 +317,7 @@ class Study:
                 context=context,
                 knew=knew,
                 considered_at=considered_at,
-                asked_at=self._now(),
+                asked_at=self._read_clock(),
                 fixed=fixed,
                 note=choice.note,
                 fitted=None if choice.fitted is None else choice.fitted.to_dict(),
@@ -366,12 +366,12 @@ class Study:
         """
         with self._lock:
             self._sync()
-            number = self._number(trial)
-            y, sigma, when = self.settings.objective.accept(value), self._noise(noise), self._at(at)
+            number = self._find_number(trial)
+            y, sigma, when = self.settings.objective.accept(value), self._check_noise(noise), self._read_time(at)
             call = ("tell", number, y, sigma)
 
             def events() -> list[Told | Refused]:
-                if self._keyed(key, call) is not None:
+                if self._find_by_key(key, call) is not None:
                     return []
                 match self._state.rows[number - 1].judge_outcome(y, sigma):
                     case "new":
@@ -384,18 +384,18 @@ class Study:
             written = self._write(events)
             row = self._state.rows[number - 1]
             if row.judge_outcome(y, sigma) != "duplicate":  # which it is by now, if it was taken
-                raise _contradicted(row, y, sigma)
-            first = bool(written) or self._keyed(key, call) is not None
-            late = self._state.status(number, self._now()) == "late"
-            return self._receipt(number, ("late" if late else "heard") if first else "duplicate")
+                raise _explain_conflict(row, y, sigma)
+            first = bool(written) or self._find_by_key(key, call) is not None
+            late = self._state.status(number, self._read_clock()) == "late"
+            return self._make_receipt(number, ("late" if late else "heard") if first else "duplicate")
 
-    def _receipt(self, number: int, status: Literal["heard", "duplicate", "late"]) -> Receipt:
-        trial = self._trial(number)
+    def _make_receipt(self, number: int, status: Literal["heard", "duplicate", "late"]) -> Receipt:
+        trial = self._read_trial(number)
         used = trial.status == "heard" or self.settings.late == "use"
         notes = [] if trial.outcome is None else [self.settings.objective.flag(trial.outcome)]
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at < trial.asked_at:
             notes.append("it came before it was asked: that counts as no delay")
-        if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._now() + 60.0:
+        if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._read_clock() + 60.0:
             notes.append("it comes later than now by the study's clock")
         if not used:
             patience = self._state.patience_of(self._state.rows[number - 1])
@@ -428,13 +428,13 @@ class Study:
         given = self.settings.space.as_given(params)
         with self._ledger.lock_asks(self._sync) as turn, self._lock:
             self._sync(turn)
-            y, sigma = None if value is None else self.settings.objective.accept(value), self._noise(noise)
+            y, sigma = None if value is None else self.settings.objective.accept(value), self._check_noise(noise)
             if sigma is not None and y is None:
                 raise InvalidInput("noise belongs to an outcome; give a value with it")
-            call, when = ("add", freeze(given), freeze(words), y, sigma), self._at(at)
+            call, when = ("add", freeze(given), freeze(words), y, sigma), self._read_time(at)
 
             def events() -> list[Asked | Told]:
-                if self._keyed(key, call) is not None:
+                if self._find_by_key(key, call) is not None:
                     return []
                 if self._state.closed:
                     raise Closed
@@ -453,7 +453,7 @@ class Study:
                 return [asked] if y is None else [asked, Told(number=asked.number, value=y, noise=sigma, at=when)]
 
             written = self._write(events, turn)
-            return self._trial(written[0].number if written else self._keyed(key, call) or 0)
+            return self._read_trial(written[0].number if written else self._find_by_key(key, call) or 0)
 
     def fail(self, trial: Trial | int, kind: Failure) -> Trial:
         """End a trial without an outcome: "lost" (nobody's fault: no information), "infeasible" (x caused it: counts as
@@ -468,7 +468,7 @@ class Study:
         """
         with self._lock:
             self._sync()
-            number = self._number(trial)
+            number = self._find_number(trial)
             if kind not in FAILURES:
                 raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {format_value(kind)})")
 
@@ -481,12 +481,12 @@ class Study:
                     )
                 if row.failed is not None and row.failed.kind != kind:
                     raise AlreadyEnded(f"trial {number} ended as {row.failed.kind} before (got {kind!r})")
-                return [Failed(number=number, kind=kind, at=self._now())] if row.failed is None else []
+                return [Failed(number=number, kind=kind, at=self._read_clock())] if row.failed is None else []
 
             self._write(events)
             if self._state.rows[number - 1].failed is None:
                 events()  # an outcome came in between: say so
-            return self._trial(number)
+            return self._read_trial(number)
 
     def amend(
         self,
@@ -518,17 +518,17 @@ class Study:
                 self.settings.objective.amend(floor, limits)  # refuses what does not fit together
                 lo_hi = None if limits is None else (float(limits[0]), float(limits[1]))
                 worst = None if floor is None else float(floor)
-                event = Amended(number=None, reason=reason, at=self._now(), floor=worst, limits=lo_hi)
+                event = Amended(number=None, reason=reason, at=self._read_clock(), floor=worst, limits=lo_hi)
                 self._write(lambda: [event])
                 return None
             if floor is not None or limits is not None or value is None:
                 raise InvalidInput("amend a trial (trial, value), or the study (floor=, limits=)")
-            number = self._number(trial)
+            number = self._find_number(trial)
             if self._state.rows[number - 1].told is None:
                 raise NothingHeard(f"trial {number} has no outcome to amend; tell it")
-            y, sigma = self.settings.objective.accept(value), self._noise(noise)
-            self._write(lambda: [Amended(number=number, reason=reason, at=self._now(), value=y, noise=sigma)])
-            return self._trial(number)
+            y, sigma = self.settings.objective.accept(value), self._check_noise(noise)
+            self._write(lambda: [Amended(number=number, reason=reason, at=self._read_clock(), value=y, noise=sigma)])
+            return self._read_trial(number)
 
     def close(self) -> None:
         """Ask no more. Outcomes of what is out are still taken.
@@ -546,7 +546,7 @@ class Study:
         """
         with self._lock:
             self._sync()
-            self._write(lambda: [] if self._state.closed else [Ended(at=self._now())])
+            self._write(lambda: [] if self._state.closed else [Ended(at=self._read_clock())])
 
     def disconnect(self) -> None:
         """Let go of files and connections; the next call opens them again. A study that nobody holds any more does this
@@ -624,7 +624,7 @@ class Study:
         """
         with self._lock:
             self._sync()
-            return [self._trial(s) for s in range(1, self._state.next_number)]
+            return [self._read_trial(s) for s in range(1, self._state.next_number)]
 
     def trial(self, number: int) -> Trial:
         """One trial, as of now.
@@ -637,7 +637,7 @@ class Study:
         """
         with self._lock:
             self._sync()
-            return self._trial(self._number(number))
+            return self._read_trial(self._find_number(number))
 
     def events(self) -> list[Event]:
         """Everything that happened to the study, in order.
@@ -705,7 +705,7 @@ class Study:
         """
         with self._lock:
             self._sync()
-            return find_worst(self._state, self._now())
+            return find_worst(self._state, self._read_clock())
 
     def queries(self) -> list[dict[str, Any]] | None:
         """Every query of the space, when they can be listed.
@@ -737,7 +737,7 @@ class Study:
             ]
             if not told:
                 raise NothingHeard
-            return self._trial(-max(told)[1])
+            return self._read_trial(-max(told)[1])
 
     def recommend(self, context: Params | None = None) -> dict[str, Any]:
         """The params where the belief's mean is best, over the whole space.
@@ -753,7 +753,7 @@ class Study:
             _, z = self._state.encode_context(context)
             if not any(row.told is not None for row in self._state.rows):
                 raise NothingHeard
-            known = look_at(self._state, self._now())
+            known = look_at(self._state, self._read_clock())
             situation = find_situation(self._state, known.history, z)
         anywhere = replace(situation, taken=np.empty((0, self.settings.space.domain.D)))
 
@@ -782,11 +782,11 @@ class Study:
             mean, std = belief.posterior.mean_and_std(rows)
             if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
                 raise FloatingPointError
-            return Belief(scale.user(mean), scale.width * std)
+            return Belief(scale.to_user(mean), scale.width * std)
 
         with self._lock:
             self._sync()
-            known = look_at(self._state, self._now())
+            known = look_at(self._state, self._read_clock())
         return self._use_belief(known, z, both)
 
     def _use_belief(self, known: Knowledge, z: Array, use: Callable[[ModelBelief, Scale], Result]) -> Result:
@@ -796,7 +796,7 @@ class Study:
         def attempt(fitted: Hyperparameters | None) -> Result:
             return use(*compute_belief(problem, h, t, fitted, problem.silence, self._cache, z, exact=True))
 
-        with self._thinking, use_one_thread():
+        with self._cache_lock, use_one_thread():
             return try_hyperparameters(known.fits, attempt)
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
@@ -818,7 +818,7 @@ class Study:
 
         with self._lock:
             self._sync()
-            report = report_delays(self._state, self._now(), by)
+            report = report_delays(self._state, self._read_clock(), by)
         if report.warning:
             warnings.warn(report.warning, SilenceWarning, stacklevel=2)
         return report
@@ -840,7 +840,7 @@ class Study:
 
         with self._lock:
             self._sync()
-            basis = AdviceBasis.of(self._state, self._now(), by)
+            basis = AdviceBasis.of(self._state, self._read_clock(), by)
         return replace(basis.advise(), warning=basis.delays.warning)
 
     def replay(self, number: int) -> Replay:
@@ -854,19 +854,19 @@ class Study:
         """
         with self._lock:
             self._sync()
-            asked = self._state.rows[self._number(number) - 1].asked
+            asked = self._state.rows[self._find_number(number) - 1].asked
         if asked.by_hand:
             raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
         return replay_choice(self._created, self._ledger.read(), asked)
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
-    def _now(self) -> float:
+    def _read_clock(self) -> float:
         return require_number(self.clock(), "the clock's reading")
 
-    def _at(self, at: float | datetime | None) -> float:
+    def _read_time(self, at: float | datetime | None) -> float:
         if at is None:
-            return self._now()
+            return self._read_clock()
         if not isinstance(at, datetime):
             return require_number(at, "at")
         try:
@@ -874,10 +874,10 @@ class Study:
         except (ValueError, OverflowError):
             raise InvalidInput(f"at must be a time that the clock can show (got {format_value(at)})") from None
 
-    def _trial(self, s: int) -> Trial:
-        return self._state.trial(s, self._now())
+    def _read_trial(self, s: int) -> Trial:
+        return self._state.trial(s, self._read_clock())
 
-    def _number(self, trial: Trial | int) -> int:
+    def _find_number(self, trial: Trial | int) -> int:
         s = trial.number if isinstance(trial, Trial) else trial
         last = len(self._state.rows)
         if isinstance(s, np.integer):
@@ -892,7 +892,7 @@ class Study:
             )
         return s
 
-    def _noise(self, noise: float | None) -> float | None:
+    def _check_noise(self, noise: float | None) -> float | None:
         if noise is None:
             return None
         if self.settings.algorithm.model.noise == "one":
@@ -929,7 +929,7 @@ class Study:
                     self._sync(ledger)
                 return made
 
-    def _keyed(self, key: str | None, call: tuple[object, ...]) -> int | None:
+    def _find_by_key(self, key: str | None, call: tuple[object, ...]) -> int | None:
         """The number of the trial that the same call with this key was about; None when the key is new."""
         if key is None:
             return None
@@ -942,7 +942,7 @@ class Study:
         event = self._state.table.keys.get(key)
         if event is None:
             return None
-        before = self._call_of(event)
+        before = self._recall(event)
         if before != call:
             raise KeyTaken(
                 f"key {format_value(key)} was used before, for another {before[0]}; "
@@ -950,7 +950,7 @@ class Study:
             )
         return event.number
 
-    def _call_of(self, event: Asked | Told) -> tuple[object, ...]:
+    def _recall(self, event: Asked | Told) -> tuple[object, ...]:
         """What the user said when this was recorded."""
         if isinstance(event, Told):
             return ("tell", event.number, event.value, event.noise)
@@ -961,13 +961,14 @@ class Study:
         return ("add", freeze(event.params), freeze(event.context), value, noise)
 
 
-def _contradicted(row: TrialRecord, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:
+def _explain_conflict(row: TrialRecord, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:
     """What to say of an outcome that contradicts how a trial ended."""
     number = row.asked.number
     if row.told is not None:
-        before = _outcome(row.told.value, row.told.noise)
+        before = _format_outcome(row.told.value, row.told.noise)
         return AlreadyTold(
-            f"trial {number} was told before, with {before}; feedback is never overwritten (got {_outcome(y, noise)})"
+            f"trial {number} was told before, with {before}; feedback is never overwritten "
+            f"(got {_format_outcome(y, noise)})"
         )
     kind = row.failed.kind if row.failed is not None else "failed"
     return AlreadyEnded(f"trial {number} ended as {kind}; an outcome is taken only after lost (got {y!r})")
@@ -989,5 +990,5 @@ def studies(url: str) -> list[str]:
     return open_store(url).names()
 
 
-def _outcome(value: float, noise: float | None) -> str:
+def _format_outcome(value: float, noise: float | None) -> str:
     return repr(value) if noise is None else f"{value!r} (noise {noise!r})"

@@ -49,7 +49,7 @@ class Candidate:
     def __str__(self) -> str:
         """GP-BTS; GP-UCB-SDF (patience 12 rounds); default (silence floor, patience 12 rounds)."""
         parts = [] if self.settings.algorithm.implied.silence is not None else [f"silence {self.silence}"]
-        if _has(self.settings.patience):
+        if _has_patience(self.settings.patience):
             parts.append(f"patience {self.patience}")
         return f"{self.algorithm} ({', '.join(parts)})" if parts else self.algorithm
 
@@ -65,8 +65,8 @@ def name_silence(silence: Silence) -> str:
 
 def choose_time_scale(settings: Settings, patience: Sequence[Wait] | None) -> Scale:
     """Whether time is counted in rounds or by the clock: as the study does, or else as the patience asked for."""
-    said = [Patience.of(m) for m in _list(patience, "patience")]
-    finite = [m for m in (settings.patience, *said) if _has(m)]
+    said = [Patience.of(m) for m in _require_list(patience, "patience")]
+    finite = [m for m in (settings.patience, *said) if _has_patience(m)]
     if len({m.by_clock for m in finite}) > 1:
         raise Contradiction(
             "patience must be in rounds or by the clock, and the same for all that is compared, the study included "
@@ -75,7 +75,7 @@ def choose_time_scale(settings: Settings, patience: Sequence[Wait] | None) -> Sc
     return "clock" if any(m.by_clock for m in finite) else "rounds"
 
 
-def _has(patience: Patience) -> bool:
+def _has_patience(patience: Patience) -> bool:
     """Whether there is one: stated, or the study's to choose."""
     return patience.auto or not math.isinf(patience.m)
 
@@ -102,15 +102,15 @@ def list_candidates(
     free = replace(
         settings, objective=replace(settings.objective, limits=None), patience=begun
     )  # a drawn f has no limits
-    known = ["default", *PAPER] if algorithms is None else _list(algorithms, "algorithms")
+    known = ["default", *PAPER] if algorithms is None else _require_list(algorithms, "algorithms")
     chosen = [algorithm if isinstance(algorithm, Algorithm) else find_algorithm(algorithm) for algorithm in known]
-    words = [name for name in SAID if name in SILENCES] if silences is None else _list(silences, "silences")
-    meant = [_silence(word) for word in words]
+    words = [name for name in SAID if name in SILENCES] if silences is None else _require_list(silences, "silences")
+    meant = [_find_silence(word) for word in words]
     found = [Candidate(free, own=True)]
     for algorithm in chosen:
-        for silence in _silences(algorithm, meant, narrowed=silences is not None):
-            for wait in _waits(algorithm, waits):
-                one = Candidate(_settle(free, algorithm, silence, wait))
+        for silence in _list_silences(algorithm, meant, narrowed=silences is not None):
+            for wait in _list_patience(algorithm, waits):
+                one = Candidate(_settle_candidate(free, algorithm, silence, wait))
                 if all(one.key != other.key for other in found):
                     found.append(one)
     if len(found) == 1 and (algorithms is not None or silences is not None):
@@ -119,7 +119,7 @@ def list_candidates(
     return found
 
 
-def _list(values: Sequence[Item] | None, what: str) -> list[Item]:
+def _require_list(values: Sequence[Item] | None, what: str) -> list[Item]:
     if values is None:
         return []
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
@@ -127,7 +127,7 @@ def _list(values: Sequence[Item] | None, what: str) -> list[Item]:
     return list(values)
 
 
-def _silence(said: Any) -> Silence:
+def _find_silence(said: Any) -> Silence:
     if isinstance(said, str) and said in SILENCES:
         return SILENCES[said]
     if isinstance(said, str | type) or not callable(getattr(said, "fill", None)):
@@ -138,7 +138,7 @@ def _silence(said: Any) -> Silence:
     return meant
 
 
-def _silences(algorithm: Algorithm, meant: list[Silence], narrowed: bool) -> list[Silence]:
+def _list_silences(algorithm: Algorithm, meant: list[Silence], narrowed: bool) -> list[Silence]:
     """Those that an algorithm can be told; where it implies one, that one, if it is asked for."""
     implied = algorithm.implied.silence
     if implied is None:
@@ -146,7 +146,7 @@ def _silences(algorithm: Algorithm, meant: list[Silence], narrowed: bool) -> lis
     return [implied] if implied in meant or not narrowed else []
 
 
-def _waits(algorithm: Algorithm, waits: Sequence[Wait]) -> Iterator[Wait]:
+def _list_patience(algorithm: Algorithm, waits: Sequence[Wait]) -> Iterator[Wait]:
     """Those that an algorithm can be given."""
     if algorithm.implied.patience == "none":
         yield None
@@ -154,7 +154,7 @@ def _waits(algorithm: Algorithm, waits: Sequence[Wait]) -> Iterator[Wait]:
         yield from (wait for wait in waits if wait is not None or algorithm.implied.patience is None)
 
 
-def _settle(own: Settings, algorithm: Algorithm, silence: Silence, wait: Wait) -> Settings:
+def _settle_candidate(own: Settings, algorithm: Algorithm, silence: Silence, wait: Wait) -> Settings:
     """Settings as a study with them would have; what no algorithm implies is the study's own."""
     return Study.create(
         space=own.space,

@@ -91,9 +91,9 @@ def compare(
     >>> answer.best.algorithm
     'GP-BTS'
     """
-    n = _within("seeds", seeds, 1, MOST)
-    first, crew = _within("seed", seed, 0), _within("workers", workers, 1)
-    asked = None if rounds is None else _within("rounds", rounds, 1)
+    n = _require_within("seeds", seeds, 1, MOST)
+    first, crew = _require_within("seed", seed, 0), _require_within("workers", workers, 1)
+    asked = None if rounds is None else _require_within("rounds", rounds, 1)
     scale = choose_time_scale(study.settings, patience)
     wanted = list_candidates(
         study.settings, patience or [1], algorithms, silences
@@ -102,17 +102,19 @@ def compare(
     if patience is None:
         waits = [round_patience(made_of.seen.quantile(q), scale) for q in QUANTILES]
         wanted = list_candidates(study.settings, waits, algorithms, silences)
-    T = _rounds(study, made_of) if asked is None else asked
+    T = _choose_rounds(study, made_of) if asked is None else asked
     with count_progress(n * len(wanted), f"{len(wanted)} candidates, {n} seeds", shown=progress) as count:
-        worlds = _worlds(made_of, range(first, first + n), T, crew, executor)
+        worlds = _make_worlds(made_of, range(first, first + n), T, crew, executor)
         jobs = [CandidateJob(world, candidate) for world in worlds for candidate in wanted]
         courses = run_in_parallel(run_candidate, jobs, crew, count, executor)
     simple, cumulative = measure_regrets(worlds, courses, len(wanted))
     measure: Measure = study.settings.regret
-    return build_result(wanted, simple, cumulative, measure, _words(made_of, scale, T, n), _warning(made_of))
+    return build_result(
+        wanted, simple, cumulative, measure, _describe_worlds(made_of, scale, T, n), _describe_doubts(made_of)
+    )
 
 
-def _within(what: str, value: object, low: int, high: float = math.inf) -> int:
+def _require_within(what: str, value: object, low: int, high: float = math.inf) -> int:
     count = require_whole(value, what)
     if not low <= count <= high:
         rule = f"at least {low}" if math.isinf(high) else f"from {low} to {high}"
@@ -120,7 +122,7 @@ def _within(what: str, value: object, low: int, high: float = math.inf) -> int:
     return count
 
 
-def _rounds(study: Study, made_of: WorldSource) -> int:
+def _choose_rounds(study: Study, made_of: WorldSource) -> int:
     """As many as the study has, but not too few to tell anything, nor too many to wait for."""
     T = min(max(study.rounds, FEWEST), LONGEST)
     Q = made_of.problem.Q
@@ -135,7 +137,7 @@ class WorldPlan(NamedTuple):
     rounds: int
 
 
-def _worlds(
+def _make_worlds(
     made_of: WorldSource, numbers: Sequence[int], T: int, workers: int, executor: Executor | None
 ) -> list[World]:
     """One for each seed; with many contexts, each with a best query of its own, that takes a while."""
@@ -199,12 +201,12 @@ def measure_regrets(worlds: Sequence[World], courses: Sequence[CandidateRun], k:
 # In words -----------------------------------------------------------------------------------------------------------
 
 
-def _words(made_of: WorldSource, scale: Scale, T: int, n: int) -> str:
+def _describe_worlds(made_of: WorldSource, scale: Scale, T: int, n: int) -> str:
     delay, settings = made_of.seen, made_of.settings
-    within = _time(delay.quantile(0.5), scale)
+    within = _format_time(delay.quantile(0.5), scale)
     never = "" if delay.comes > 1 - 0.005 else f", {100 * (1 - delay.comes):.0f} % never"
     depend = ", by query or context as they were found to depend on it" if delay.by_input else ""
-    pace = "" if made_of.every is None else f", asked every {_time(made_of.every, scale)}"
+    pace = "" if made_of.every is None else f", asked every {_format_time(made_of.every, scale)}"
     meaning = (
         "what never comes is merely missing"
         if made_of.v is None
@@ -219,13 +221,13 @@ def _words(made_of: WorldSource, scale: Scale, T: int, n: int) -> str:
     )
 
 
-def _warning(made_of: WorldSource) -> str:
+def _describe_doubts(made_of: WorldSource) -> str:
     heard = made_of.seen.report.heard
     if heard >= ENOUGH:
         return ""
     return f"Only {heard} of its outcomes came with a delay: that is little to make a world of."
 
 
-def _time(t: float, scale: Scale) -> str:
+def _format_time(t: float, scale: Scale) -> str:
     wait = round_patience(t, scale)
     return wait if isinstance(wait, str) else f"{wait} round{'' if wait == 1 else 's'}"

@@ -219,8 +219,8 @@ class DemoResult:
                 {
                     "algorithm": m.method.algorithm,
                     "silence": m.method.silence,
-                    "simple_regret": _plain_summary(m.simple),
-                    "cumulative_regret": _plain_summary(m.cumulative),
+                    "simple_regret": _summary_to_dict(m.simple),
+                    "cumulative_regret": _summary_to_dict(m.cumulative),
                     "cpu_seconds_per_ask": m.cpu,
                 }
                 for m in self.methods
@@ -234,7 +234,7 @@ def _is_behind(one: MethodResult, best: MethodResult) -> bool:
     return difference.mean > 2.0 * difference.error
 
 
-def _plain_summary(summary: Summary[Array]) -> dict[str, list[float | None]]:
+def _summary_to_dict(summary: Summary[Array]) -> dict[str, list[float | None]]:
     def list_numbers(values: Array) -> list[float | None]:
         return [None if math.isnan(value) else value for value in values.tolist()]
 

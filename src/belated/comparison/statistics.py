@@ -92,10 +92,10 @@ def subtract_pairs(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Ar
     if not (np.all(np.isfinite(a)) and np.all(np.isfinite(b))):
         raise InvalidInput("values to be compared must be finite")
     d = a - b
-    return np.where(np.abs(d) <= _close(a, b), 0.0, d)
+    return np.where(np.abs(d) <= _find_tolerance(a, b), 0.0, d)
 
 
-def _close(a: Array, b: Array) -> float:
+def _find_tolerance(a: Array, b: Array) -> float:
     """The distance up to which two values are equal."""
     return ROUNDING * float(max(np.max(np.abs(a)), np.max(np.abs(b))))
 
@@ -103,7 +103,7 @@ def _close(a: Array, b: Array) -> float:
 def sign_flip(a: Sequence[float] | Array, b: Sequence[float] | Array) -> float:
     """The exact two-sided p-value of the mean difference."""
     d = subtract_pairs(a, b)
-    return _as_extreme(d, ROUNDING * float(np.sum(np.abs(a)) + np.sum(np.abs(b))))
+    return _share_as_extreme(d, ROUNDING * float(np.sum(np.abs(a)) + np.sum(np.abs(b))))
 
 
 def signed_ranks(a: Sequence[float] | Array, b: Sequence[float] | Array) -> float:
@@ -111,7 +111,9 @@ def signed_ranks(a: Sequence[float] | Array, b: Sequence[float] | Array) -> floa
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     d = subtract_pairs(a, b)
     d = d[d != 0]
-    return _as_extreme(np.sign(d) * ranks(np.abs(d), _close(a, b)), 0.25)  # sums of ranks are equal or ½ apart
+    return _share_as_extreme(
+        np.sign(d) * ranks(np.abs(d), _find_tolerance(a, b)), 0.25
+    )  # sums of ranks are equal or ½ apart
 
 
 def ranks(values: Sequence[float] | Array, close: float = 0.0) -> Array:
@@ -126,7 +128,7 @@ def ranks(values: Sequence[float] | Array, close: float = 0.0) -> Array:
     return placed
 
 
-def _as_extreme(d: Array, close: float) -> float:
+def _share_as_extreme(d: Array, close: float) -> float:
     """The share of the 2^n choices of signs with |Σ s_i d_i| ≥ |Σ d_i|; sums at most `close` apart count as equal."""
     if len(d) > MOST:
         raise InvalidInput(f"exact tests take at most {MOST} pairs (got {len(d)})")

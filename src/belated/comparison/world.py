@@ -112,7 +112,7 @@ class DrawnFunction:
 
     def __call__(self, rows: Array) -> Array:
         sign, floor, ceiling = self.bounds.sign, self.bounds.floor, self.bounds.ceiling
-        y = sign * self.scale.user(self.on_model(rows))
+        y = sign * self.scale.to_user(self.on_model(rows))
         y = y if floor is None else np.maximum(y, sign * floor)
         return np.asarray(sign * (y if ceiling is None else np.minimum(y, sign * ceiling)))
 
@@ -129,11 +129,11 @@ class Nature:
 
     def outcome(self, params: Params, context: Params | None = None) -> float:
         """g at a query."""
-        return float(self.g(self._row(params, context))[0])
+        return float(self.g(self._encode_row(params, context))[0])
 
     def value(self, params: Params, context: Params | None = None) -> float:
         """v at a query."""
-        return float(self.values(self._row(params, context))[0])
+        return float(self.values(self._encode_row(params, context))[0])
 
     def values(self, rows: Array) -> Array:
         """v at rows of context and query."""
@@ -155,7 +155,7 @@ class Nature:
         u, share = 1.0 - float(rng.random()), self.share(params, context)
         return math.inf if u > share else self.seen.quantile(u / share, params, context)
 
-    def _row(self, params: Params, context: Params | None) -> Array:
+    def _encode_row(self, params: Params, context: Params | None) -> Array:
         return join_context(self.z(context), self.settings.space.encode_all([params]))
 
     def z(self, context: Params | None) -> Array:
@@ -229,7 +229,7 @@ class BeliefModel:
         return DrawnFunction(ListedFunction(problem.place, self.posterior.draw(Q, rng)), self.scale, problem.bounds)
 
     def mean(self, rows: Array) -> Array:
-        return self.scale.user(self.posterior.mean(rows))
+        return self.scale.to_user(self.posterior.mean(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,12 +296,12 @@ def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
     y = np.concatenate([y, np.full(len(failed), floor)])
     with use_one_thread():
         _ = seen.by_input  # computed once, here, and not by every worker
-        g = v = _fitted(problem, _rows(settings, [*told, *failed]), y, [t.noise for t in told])
+        g = v = _fit_model(problem, _encode_rows(settings, [*told, *failed]), y, [t.noise for t in told])
         if not settings.silence.forgets:
-            X = _rows(settings, silent)
-            p = seen.still_comes(_ages(silent, len(trials), study.clock(), scale))
+            X = _encode_rows(settings, silent)
+            p = seen.still_comes(_measure_ages(silent, len(trials), study.clock(), scale))
             y = np.concatenate([y, floor + p * (g.mean(X) - floor)])
-            v = _fitted(problem, _rows(settings, [*told, *failed, *silent]), y, [None] * len(y))
+            v = _fit_model(problem, _encode_rows(settings, [*told, *failed, *silent]), y, [None] * len(y))
     return WorldSource(
         settings,
         problem,
@@ -312,11 +312,11 @@ def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
         seen,
         len(told),
         None if settings.context is None else [trial.context for trial in trials if trial.context is not None],
-        _pace(trials, seen) if scale == "clock" else None,
+        _measure_pace(trials, seen) if scale == "clock" else None,
     )
 
 
-def _rows(settings: Settings, trials: list[Trial]) -> Array:
+def _encode_rows(settings: Settings, trials: list[Trial]) -> Array:
     """Context and query as columns."""
     X = settings.space.encode_all([trial.params for trial in trials])
     if settings.context is None:
@@ -324,20 +324,20 @@ def _rows(settings: Settings, trials: list[Trial]) -> Array:
     return np.hstack([settings.context.encode_all([trial.context or {} for trial in trials]), X])
 
 
-def _ages(trials: list[Trial], asked: int, now: float, scale: Literal["rounds", "clock"]) -> Array:
+def _measure_ages(trials: list[Trial], asked: int, now: float, scale: Literal["rounds", "clock"]) -> Array:
     """How long each has been out."""
     if scale == "clock":
         return np.array([max(now - trial.asked_at, 0.0) for trial in trials], dtype=float)
     return np.array([asked + 1 - trial.number for trial in trials], dtype=float)
 
 
-def _fitted(problem: Problem, X: Array, y: Array, noises: Sequence[float | None]) -> BeliefModel:
+def _fit_model(problem: Problem, X: Array, y: Array, noises: Sequence[float | None]) -> BeliefModel:
     """The model of the study's algorithm, fitted anew to the first rows, those of `noises`, and conditioned on all."""
     algorithm, n = problem.algorithm, len(noises)
     scale = replace(algorithm.model.scaling(problem.bounds, y[:n]), least=-math.inf)
     sigma = np.full(len(y), math.nan)
     sigma[:n] = [math.nan if noise is None else noise for noise in noises]
-    y, lams, gp = scale.exact(y), np.square(sigma / scale.width), make_prior(problem, n + 1)
+    y, lams, gp = scale.to_model_unbounded(y), np.square(sigma / scale.width), make_prior(problem, n + 1)
     if n >= FEWEST:
         shape = FitSettings(
             problem.kernel,
@@ -351,7 +351,7 @@ def _fitted(problem: Problem, X: Array, y: Array, noises: Sequence[float | None]
     return BeliefModel(gp.condition(X, y, np.where(np.isnan(lams), gp.lam, lams), list_queries(problem)), scale)
 
 
-def _pace(trials: list[Trial], delay: SeenDelays) -> float:
+def _measure_pace(trials: list[Trial], delay: SeenDelays) -> float:
     """Seconds from ask to ask, on average; where all were asked at once, a tenth of the median delay."""
     asked = [trial.asked_at for trial in trials]
     gap = (max(asked) - min(asked)) / max(1, len(asked) - 1)

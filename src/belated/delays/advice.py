@@ -107,9 +107,9 @@ class Advice:
         if not self.rows or self.heard < ENOUGH:
             return self.reason
         flag = f"\n! {self.warning}" if self.warning else ""
-        return f"{self._table()}\n\n{self.reason}\n{self.meaning}\n{LEGEND}{flag}"
+        return f"{self._format_table()}\n\n{self.reason}\n{self.meaning}\n{LEGEND}{flag}"
 
-    def _table(self) -> str:
+    def _format_table(self) -> str:
         lines = [("m", "arrive by then", "kept open", "interval", "cost", "")]
         for row in self.rows:
             rho = row.rho
@@ -120,12 +120,12 @@ class Advice:
                     "?" if row.open is None else f"{row.open:.1f}",
                     f"{row.width:.2f}",
                     f"{row.cost:.2f}",
-                    ", ".join(self._marks(row.m)),
+                    ", ".join(self._mark_row(row.m)),
                 )
             )
         return "\n".join(align_columns(lines))
 
-    def _marks(self, m: float) -> Iterator[str]:
+    def _mark_row(self, m: float) -> Iterator[str]:
         if m == self.recommended:
             yield "advised"
         if m == self.current.m and self.current.by_clock == (self.scale == "clock"):
@@ -179,21 +179,21 @@ class AdviceBasis:
         """What each m would cost, and the best. An ask follows it, and has no time for the tests of a warning."""
         own, longest, times = self.settings.patience, self.arrivals.longest, self.arrivals.survival.times
         now = own.m if own.by_clock == self.by_clock and math.isfinite(own.m) else None
-        looked_at = {self._readable(float(times[i])) for i in spread_evenly(len(times), MOST)}
+        looked_at = {self._round_up(float(times[i])) for i in spread_evenly(len(times), MOST)}
         came = 1 - self.arrivals.never
         quantiles = (self.arrivals.quantile(p * came) for p in SHOWN if came > 0)
-        shown = {self._readable(t) for t in quantiles if t is not None}
+        shown = {self._round_up(t) for t in quantiles if t is not None}
         if self.arrivals.heard:
-            shown |= {self._least(longest)} | ({now} if now is not None else set())
-        costs = {m: self._candidate(m) for m in sorted(looked_at | shown) if m > 0}
+            shown |= {self._round_down(longest)} | ({now} if now is not None else set())
+        costs = {m: self._compute_cost(m) for m in sorted(looked_at | shown) if m > 0}
         best = min((row for row in costs.values() if row.m <= longest), key=lambda row: (row.cost, row.m), default=None)
-        early = self._too_early(best)
+        early = self._explain_too_early(best)
         chosen = None if early or best is None else best
         rows = tuple(row for m, row in costs.items() if m in shown or row is chosen)
         reason = (
             f"Too early to advise: {early} Leave patience as it is ({own})."
             if chosen is None
-            else self._why(chosen, rows)
+            else self._explain_choice(chosen, rows)
         )
         return Advice(
             rows=rows,
@@ -205,7 +205,7 @@ class AdviceBasis:
             heard=self.arrivals.heard,
         )
 
-    def _candidate(self, m: float) -> PatienceCost:
+    def _compute_cost(self, m: float) -> PatienceCost:
         rho, unit = self.arrivals.rho(m), self.spread.beta or 1.0
         nu = self.spread.nu(m) / unit
         return PatienceCost(
@@ -216,7 +216,7 @@ class AdviceBasis:
             cost=nu / rho.low if rho.low > 0 else math.inf,
         )
 
-    def _too_early(self, best: PatienceCost | None) -> str:
+    def _explain_too_early(self, best: PatienceCost | None) -> str:
         """Why nothing can be advised yet; empty when something can."""
         heard = self.arrivals.heard
         if heard < ENOUGH or best is None:
@@ -225,8 +225,9 @@ class AdviceBasis:
         if self.arrivals.settled or best.width <= ALIKE * hoped * best.rho.estimate:
             return ""
         return (
-            f"{100 * best.rho.estimate:.0f} % of outcomes have come within {self._words(best.m)}, and none was waited "
-            f"for longer than {self._words(self._least(self.arrivals.longest))}, which may be too short for the rest."
+            f"{100 * best.rho.estimate:.0f} % of outcomes have come within {self._format(best.m)}, and none was waited "
+            f"for longer than {self._format(self._round_down(self.arrivals.longest))}, which may be too short for the "
+            "rest."
         )
 
     @cached_property
@@ -236,13 +237,13 @@ class AdviceBasis:
         count = int(np.sum(here))
         try:
             with use_one_thread():
-                beta, sigma = try_hyperparameters(self.known.fits, self._newest)
+                beta, sigma = try_hyperparameters(self.known.fits, self._compute_newest)
         except NotPositiveDefinite:
             return IntervalParts(1.0, self.age[here], np.ones(count))
         older = np.full(count - len(sigma), float(np.mean(sigma)) if len(sigma) else 1.0)
         return IntervalParts(beta, self.age[here], np.concatenate([older, sigma]))
 
-    def _newest(self, fitted: Hyperparameters | None) -> tuple[float, Array]:
+    def _compute_newest(self, fitted: Hyperparameters | None) -> tuple[float, Array]:
         """β_t, and σ at the newest queries given each other."""
         problem, h, t = self.known.problem, self.known.history, self.known.t
         rows = np.flatnonzero(~h.gone)[-NEWEST:]
@@ -258,33 +259,33 @@ class AdviceBasis:
 
     # In words ---------------------------------------------------------------------------------------------------------
 
-    def _why(self, best: PatienceCost, rows: Sequence[PatienceCost]) -> str:
+    def _explain_choice(self, best: PatienceCost, rows: Sequence[PatienceCost]) -> str:
         rho = best.rho
         share = f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)"
-        said = [f"Advised: {self._words(best.m)}. {share} of outcomes arrive by then."]
+        said = [f"Advised: {self._format(best.m)}. {share} of outcomes arrive by then."]
         if longer := [row for row in rows if row.m > best.m]:
             more, wider = 100 * (longer[0].rho.estimate - rho.estimate), 100 * (longer[0].width / best.width - 1)
             said.append(
-                f"Waiting for {self._words(longer[0].m)} would bring {more:.0f} more of 100, and make the confidence "
+                f"Waiting for {self._format(longer[0].m)} would bring {more:.0f} more of 100, and make the confidence "
                 f"interval {wider:.0f} % wider."
             )
         if shorter := [row for row in rows if row.m < best.m]:
             less, narrower = 100 * (rho.estimate - shorter[-1].rho.estimate), 100 * (1 - shorter[-1].width / best.width)
             said.append(
-                f"Waiting for {self._words(shorter[-1].m)} only would miss {less:.0f} more of 100, for an interval "
+                f"Waiting for {self._format(shorter[-1].m)} only would miss {less:.0f} more of 100, for an interval "
                 f"{narrower:.0f} % narrower."
             )
         return " ".join(said)
 
-    def _words(self, m: float) -> str:
+    def _format(self, m: float) -> str:
         return format_patience(m, self.delays.scale)
 
-    def _readable(self, t: float) -> float:
+    def _round_up(self, t: float) -> float:
         """A time, in whole units of which there are at least ten, and no shorter; none longer than was waited."""
         up = next((size * math.ceil(t / size) for size in self._units if t >= 10 * size), t)
         return up if up <= self.arrivals.longest else t
 
-    def _least(self, t: float) -> float:
+    def _round_down(self, t: float) -> float:
         """The same, and no longer."""
         return next((size * math.floor(t / size) for size in self._units if t >= 10 * size), t)
 

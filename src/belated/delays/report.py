@@ -16,14 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from belated.delays.wording import FLOOR_WARNING, caution_about_outcome, describe_delays, describe_dependence
+from belated.delays.wording import FLOOR_WARNING, describe_delays, describe_dependence, warn_about_outcome
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import join_context
 from belated.learner.delays.dependence import Verdict, judge_by_outcome, judge_by_query
 from belated.learner.delays.survival import Arrivals, Band, Nearby
-from belated.patience import duration
+from belated.patience import parse_duration
 from belated.record.state import State
 from belated.settings import Settings
 from belated.space.encoding import Space
@@ -114,15 +114,15 @@ class DelayReport:
         """The share that comes within m, with 95 % confidence limits at that m; None: within the study's patience.
 
         m is in rounds, or in seconds (or "1h", or a timedelta) by the clock."""
-        return self._waits.arrivals.rho(self._m(m))
+        return self._waits.arrivals.rho(self._read_patience(m))
 
     def rho_at(self, params: Params, context: Params | None = None, m: float | str | timedelta | None = None) -> float:
         """The share that comes within m at one query: as rho says, unless delays were found to depend on it."""
-        row = join_context(self._context(context), self.settings.space.encode_all([params]))
-        model = self._nearby(self.scale)
+        row = join_context(self._encode_context(context), self.settings.space.encode_all([params]))
+        model = self._model_nearby(self.scale)
         if model is None:
             return self.rho(m).estimate
-        return float(model.rho(self._m(m), row[:, self._matter])[0])
+        return float(model.rho(self._read_patience(m), row[:, self._relevant_columns])[0])
 
     @property
     def in_time(self) -> Band | None:
@@ -149,11 +149,11 @@ class DelayReport:
         By what was seen so far: no delay longer than the longest wait is expected."""
         if not self.pending:
             return None
-        waits, model = self._waits, self._nearby(self.scale)
+        waits, model = self._waits, self._model_nearby(self.scale)
         age = waits.waited[self.out]
         if model is None:
             return float(np.mean(waits.arrivals.comes(age)))
-        return model.expected(self.X[self.out][:, self._matter], age, np.inf) / self.pending
+        return model.expected(self.X[self.out][:, self._relevant_columns], age, np.inf) / self.pending
 
     def expected(self, within: str | timedelta | None = None, *, rounds: int | None = None) -> float:
         """How many outcomes of what is out now come within a time ("1h"), or within so many rounds."""
@@ -165,14 +165,14 @@ class DelayReport:
         else:
             if not isinstance(within, str | timedelta):
                 raise InvalidInput(f'within must be a timedelta or a string such as "1h" (got {format_value(within)})')
-            scale, further = "clock", duration(within, "within")
+            scale, further = "clock", parse_duration(within, "within")
         if further < 0:
             raise InvalidInput(f"rounds must be at least 0 (got {format_value(rounds)})")
-        waits, model = self._on(scale), self._nearby(scale)
+        waits, model = self._waits_on(scale), self._model_nearby(scale)
         age = waits.waited[self.out]
         if model is None:
             return waits.arrivals.expected(age, further)
-        return model.expected(self.X[self.out][:, self._matter], age, further)
+        return model.expected(self.X[self.out][:, self._relevant_columns], age, further)
 
     # What delays depend on --------------------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class DelayReport:
         tested = {on: verdict for on, verdict in self._verdicts.items() if verdict is not None}
         p_values = sorted(verdict.p for verdict in tested.values())
         passed = [p * (len(p_values) - i) <= LEVEL for i, p in enumerate(p_values)]
-        most = max((p for p, _ in zip(p_values, _while(passed), strict=False)), default=-1.0)
+        most = max((p for p, _ in zip(p_values, _take_while_true(passed), strict=False)), default=-1.0)
         findings = [
             Dependence(
                 on=on,
@@ -197,8 +197,8 @@ class DelayReport:
             for on, verdict in tested.items()
         ]
         also = {finding.on for finding in findings if finding.found}
-        if "outcome" in also and len(also) > 1 and not self._beyond_the_query:
-            caution = caution_about_outcome([on for on in ("query", "context") if on in also])
+        if "outcome" in also and len(also) > 1 and not self._depends_beyond_query:
+            caution = warn_about_outcome([on for on in ("query", "context") if on in also])
             findings = [replace(f, words=f"{f.words}; {caution}") if f.on == "outcome" else f for f in findings]
         return tuple(findings)
 
@@ -241,12 +241,12 @@ class DelayReport:
 
     @property
     def _waits(self) -> Waits:
-        return self._on(self.scale)
+        return self._waits_on(self.scale)
 
-    def _on(self, scale: TimeScale) -> Waits:
+    def _waits_on(self, scale: TimeScale) -> Waits:
         return self.clock if scale == "clock" else self.rounds
 
-    def _m(self, m: float | str | timedelta | None) -> float:
+    def _read_patience(self, m: float | str | timedelta | None) -> float:
         if m is None:
             own = self.settings.patience
             if np.isfinite(own.m) and own.by_clock != (self.scale == "clock"):
@@ -258,9 +258,9 @@ class DelayReport:
             raise InvalidInput(
                 f'm must be a number of rounds; study.delays(by="clock") counts time (got {format_value(m)})'
             )
-        return duration(m, "m")
+        return parse_duration(m, "m")
 
-    def _context(self, context: Params | None) -> Array:
+    def _encode_context(self, context: Params | None) -> Array:
         space = self.settings.context
         if (space is None) != (context is None):
             raise InvalidInput("context must be given" if context is None else "this study has no context")
@@ -272,42 +272,42 @@ class DelayReport:
         parts: dict[str, list[tuple[str, slice]]] = {"context": [], "query": []}
         at = 0
         for kind, space in (("context", self.settings.context), ("query", self.settings.space)):
-            for name, width in _named(space):
+            for name, width in _list_widths(space):
                 parts[kind].append((name, slice(at, at + width)))
                 at += width
         return parts
 
-    def _columns(self, *kinds: str, rows: Mask | slice = slice(None)) -> list[Array]:
+    def _select_columns(self, *kinds: str, rows: Mask | slice = slice(None)) -> list[Array]:
         return [self.X[rows][:, where] for kind in kinds for _, where in self.parts[kind]]
 
     @cached_property
     def _verdicts(self) -> dict[Literal["query", "context", "outcome"], Verdict | None]:
-        waits, rng = self._waits, self._rng(0)
-        query, context = self._columns("query"), self._columns("context")
+        waits, rng = self._waits, self._make_rng(0)
+        query, context = self._select_columns("query"), self._select_columns("context")
         with use_one_thread():
             return {
                 "query": judge_by_query(query, waits.waited, waits.came, rng, context),
                 "context": judge_by_query(context, waits.waited, waits.came, rng, query) if context else None,
-                "outcome": self._by_outcome([]),
+                "outcome": self._judge_by_outcome([]),
             }
 
-    def _by_outcome(self, beside: Sequence[Array]) -> Verdict | None:
+    def _judge_by_outcome(self, beside: Sequence[Array]) -> Verdict | None:
         waits, came = self._waits, self._waits.came
         y = self.settings.objective.sign * self.y[came]
-        return judge_by_outcome(y, waits.waited[came], waits.limit[came], self._rng(1), beside)
+        return judge_by_outcome(y, waits.waited[came], waits.limit[came], self._make_rng(1), beside)
 
     @cached_property
-    def _beyond_the_query(self) -> bool:
+    def _depends_beyond_query(self) -> bool:
         """Whether the outcome still tells something of the delay when query and context are allowed for."""
         with use_one_thread():
-            verdict = self._by_outcome(self._columns("query", "context", rows=self._waits.came))
+            verdict = self._judge_by_outcome(self._select_columns("query", "context", rows=self._waits.came))
         return verdict is not None and verdict.p <= LEVEL
 
-    def _rng(self, part: int) -> np.random.Generator:
+    def _make_rng(self, part: int) -> np.random.Generator:
         return np.random.default_rng([self.settings.seed, len(self.out), STREAM, part])
 
     @cached_property
-    def _matter(self) -> list[int]:
+    def _relevant_columns(self) -> list[int]:
         """The columns that delays were found to depend on: of the parameters that show it, or of all of that kind."""
         columns: list[int] = []
         for finding in self.depends:
@@ -323,21 +323,21 @@ class DelayReport:
     def _models(self) -> dict[TimeScale, Nearby]:
         return {}
 
-    def _nearby(self, scale: TimeScale) -> Nearby | None:
+    def _model_nearby(self, scale: TimeScale) -> Nearby | None:
         """The model of delays by query and context; None where they were not found to matter."""
-        if not self._matter:
+        if not self._relevant_columns:
             return None
         if scale not in self._models:
             with use_one_thread():
-                self._models[scale] = Nearby.fit(self.X[:, self._matter], self._on(scale).arrivals)
+                self._models[scale] = Nearby.fit(self.X[:, self._relevant_columns], self._waits_on(scale).arrivals)
         return self._models[scale]
 
 
-def _named(space: Space | None) -> list[tuple[str, int]]:
+def _list_widths(space: Space | None) -> list[tuple[str, int]]:
     return [] if space is None else list(zip(space.names, space.widths, strict=True))
 
 
-def _while(passed: Sequence[bool]) -> Iterator[bool]:
+def _take_while_true(passed: Sequence[bool]) -> Iterator[bool]:
     for yes in passed:
         if not yes:
             return

@@ -30,10 +30,10 @@ FLOOR_WARNING = (
 
 def describe_delays(report: DelayReport) -> str:
     """The whole report, in sentences."""
-    return " ".join(_all_sentences(report))
+    return " ".join(_list_sentences(report))
 
 
-def _all_sentences(report: DelayReport) -> Iterator[str]:
+def _list_sentences(report: DelayReport) -> Iterator[str]:
     yield from describe_counts(report)
     if report.heard:
         yield _describe_quantiles(report)
@@ -133,7 +133,7 @@ def describe_dependence(
     return f"{start}: slower {join_words(places)}" if places else f"{start}, by no parameter alone"
 
 
-def caution_about_outcome(others: Sequence[str]) -> str:
+def warn_about_outcome(others: Sequence[str]) -> str:
     """What to add where delays depend on the outcome, and on other things that the outcome depends on."""
     return f"that may be no more than what the {' and the '.join(others)} makes of it"
 

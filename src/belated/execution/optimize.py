@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 
 from belated.errors import AlreadyEnded, AlreadyTold, Closed, Exhausted, InvalidInput, NothingHeard, NoWorkers, Outside
 from belated.execution.evaluate import Contexts, Evaluation, ObjectiveFunction, check_objective, make_context_source
-from belated.execution.terminal import InterruptGate, Show, progress_bar
+from belated.execution.terminal import InterruptGate, Show, show_progress
 from belated.execution.workers import ExecutorWorkers, ProcessWorkers, Workers
 from belated.results import Receipt, Trial
 from belated.settings import Settings
@@ -100,15 +100,15 @@ def optimize(
         going = _Loop(study, team, total, at_once, context_of, ctrl_c, deque(left))
         try:
             team.begin()
-            with progress_bar(total, shown=progress) as show:
-                going.on(show)
+            with show_progress(total, shown=progress) as show:
+                going.run(show)
         except (KeyboardInterrupt, NoWorkers):
             going.salvage()
             log.warning("stopped; what was being evaluated stays pending (%d): run it again", len(going.calls))
             raise
         finally:
             team.end()
-    run = going.run()
+    run = going.summarize()
     if run.lost or run.ended:
         log.warning("optimize: %s", run)
     return run
@@ -147,14 +147,14 @@ class _Loop:
     reason: str = ""
     ended: str = ""
 
-    def on(self, show: Show) -> None:
+    def run(self, show: Show) -> None:
         self.last = self.study.rounds
         while True:
-            started = len(self._busy()) < self.workers and self._start()
-            if not started and not self._busy():
+            started = len(self._list_awaited()) < self.workers and self._start()
+            if not started and not self._list_awaited():
                 break
-            self._hear(self._done(0.0 if started else self._pause()))
-            show(min(self.last, self.rounds) - len(self.left) - len(self._busy()), self._note)
+            self._hear(self._wait_for_answers(0.0 if started else self._choose_timeout()))
+            show(min(self.last, self.rounds) - len(self.left) - len(self._list_awaited()), self._describe_progress)
         self._hear([future for future in self.calls if future.done()])
 
     def salvage(self) -> None:
@@ -163,13 +163,13 @@ class _Loop:
             if future.result().kind == "told":
                 self._tell(self.calls.pop(future).trial, future.result())
 
-    def run(self) -> Run:
+    def summarize(self) -> Run:
         return Run(reason=self.reason, ended=self.ended, unheard=len(self.calls), **self.counts)
 
     def _count(self, what: str) -> None:
         self.counts[what] = self.counts.get(what, 0) + 1
 
-    def _note(self) -> str:
+    def _describe_progress(self) -> str:
         try:
             best = f"best {self.study.best().outcome:.6g}"
         except NothingHeard:
@@ -209,12 +209,12 @@ class _Loop:
 
     # Waiting ----------------------------------------------------------------------------------------------------------
 
-    def _done(self, timeout: float | None) -> list[Future[Evaluation]]:
+    def _wait_for_answers(self, timeout: float | None) -> list[Future[Evaluation]]:
         with self.ctrl_c.allow():
             done, _ = wait(self.calls, timeout, FIRST_COMPLETED)
         return sorted(done, key=lambda future: self.calls[future].trial.number)
 
-    def _busy(self) -> list[Call]:
+    def _list_awaited(self) -> list[Call]:
         """The calls that are waited for."""
         self.reports = self.reports or any(future.running() for future in self.calls)
         for call in self.calls.values():
@@ -233,7 +233,7 @@ class _Loop:
             return self.study.clock() - call.since > patience.m
         return min(self.last - call.after, self.returned - call.returned) >= patience.m
 
-    def _pause(self) -> float | None:
+    def _choose_timeout(self) -> float | None:
         """How long to wait for an answer before looking at the clock."""
         patience = self.study.settings.patience
         if not patience.by_clock or math.isinf(patience.m):
@@ -249,12 +249,12 @@ class _Loop:
             call = self.calls.pop(future)
             self.returned += not call.outlasted
             if reason:
-                self._again(call.trial, reason)
+                self._evaluate_again(call.trial, reason)
             else:
                 self.answered = True
                 self._tell(call.trial, future.result())
 
-    def _again(self, trial: Trial, reason: str) -> None:
+    def _evaluate_again(self, trial: Trial, reason: str) -> None:
         """A worker failed, not f: evaluate the trial again, once."""
         if trial.number in self.died:
             return self._tell(trial, Evaluation("lost", reason=f"{reason}, twice"))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from typing import TypeVar
 
 from belated.errors import BelatedError
+from belated.execution.terminal import block_interrupts
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -55,7 +54,7 @@ def run_in_parallel(
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(workers, len(jobs)), multiprocessing.get_context("spawn")) as pool:
         try:
-            with _interrupts_blocked():
+            with block_interrupts():  # the workers keep the block, so that Ctrl-C prints no traceback in each of them
                 futures = _submit(pool, run, jobs)
             return _collect(futures, done)
         except BrokenProcessPool:
@@ -81,17 +80,3 @@ def _run_on_one_thread(run: Callable[[Job], Result], job: Job) -> Result:
 
     with threadpool_limits(limits=1, user_api="blas"):
         return run(job)
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Ctrl-C goes to every process of a terminal. A worker inherits this block for life, and so shows no traceback of
-    its own; to us the interrupt comes when the block ends."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -22,7 +22,7 @@ class InterruptGate:
         in_main = threading.current_thread() is threading.main_thread()
         self.ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if self.ours:
-            signal.signal(signal.SIGINT, self._take)
+            signal.signal(signal.SIGINT, self._receive)
         return self
 
     def __exit__(
@@ -33,7 +33,7 @@ class InterruptGate:
         if self.came and kind is None:
             raise KeyboardInterrupt
 
-    def _take(self, number: int, frame: FrameType | None) -> None:
+    def _receive(self, number: int, frame: FrameType | None) -> None:
         if self.open or self.came:
             raise KeyboardInterrupt
         self.came = True
@@ -49,15 +49,30 @@ class InterruptGate:
             self.open = False
 
 
-def progress_bar(total: int, *, shown: bool) -> AbstractContextManager[Show]:
+@contextmanager
+def block_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back in this thread and in the processes that it starts; it arrives when the block ends.
+
+    Ctrl-C goes to every process at the terminal, and a process inherits the block of the thread that starts it."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def show_progress(total: int, *, shown: bool) -> AbstractContextManager[Show]:
     """A bar on stderr, if that is a terminal."""
-    return _rich_bar(total) if shown and sys.stderr.isatty() else _no_bar()
+    return _show_rich_bar(total) if shown and sys.stderr.isatty() else _show_nothing()
 
 
 @contextmanager
 def count_progress(total: int, note: str, *, shown: bool) -> Iterator[Callable[[object], None]]:
     """The same bar, one further at every call of what this gives."""
-    with progress_bar(total, shown=shown) as show:
+    with show_progress(total, shown=shown) as show:
         done = 0
 
         def count(result: object) -> None:
@@ -69,12 +84,12 @@ def count_progress(total: int, note: str, *, shown: bool) -> Iterator[Callable[[
 
 
 @contextmanager
-def _no_bar() -> Iterator[Show]:
+def _show_nothing() -> Iterator[Show]:
     yield lambda done, note: None
 
 
 @contextmanager
-def _rich_bar(total: int) -> Iterator[Show]:
+def _show_rich_bar(total: int) -> Iterator[Show]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -10,14 +10,13 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from belated.errors import InvalidInput, NoWorkers
 from belated.execution.evaluate import Evaluation, ObjectiveFunction, evaluate, format_error
+from belated.execution.terminal import block_interrupts
 from belated.validation import Params, format_value
 
 if TYPE_CHECKING:
@@ -174,19 +173,6 @@ class ProcessWorkers:
             raise InvalidInput(
                 f"f cannot be found in a worker process ({wrong}); {REMEDY} (got {format_value(self.f)})"
             )
-
-
-@contextmanager
-def block_interrupts() -> Iterator[None]:
-    """Ctrl-C goes to every process at the terminal; hold it back in this thread and in what it starts."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # In the worker process ------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ class Constant:
     value: float = 1.0
 
     def __post_init__(self) -> None:
-        _least_0("value", self.value)
+        _require_nonnegative("value", self.value)
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,17 @@ class Theory:
     gain: Literal["realised", "greedy"] = "realised"
 
     def __post_init__(self) -> None:
-        _positive("B_f", self.B_f)
-        _least_0("R", self.R)
-        _delta(self.delta)
+        _require_positive("B_f", self.B_f)
+        _require_nonnegative("R", self.R)
+        _require_delta(self.delta)
         if self.horizon is not None:
-            _count("horizon", self.horizon, 1)
+            _require_count("horizon", self.horizon, 1)
         if self.gain not in ("realised", "greedy"):
             raise InvalidInput(f'gain must be "realised" or "greedy" (got {self.gain!r})')
 
     def horizon_at(self, t: int) -> int:
         """T; when it is unknown the doubling trick: the smallest power of two ≥ max(t, 2)  (App. A.1, footnote)."""
-        _count("t", t, 0)
+        _require_count("t", t, 0)
         return self.horizon if self.horizon is not None else 1 << (max(int(t), 2) - 1).bit_length()
 
     def lam(self, t: int) -> float:
@@ -99,7 +99,7 @@ def beta_sdf_ucb(theory: Theory, gamma: float, B_y: float) -> float:
     >>> round(confidence.beta_sdf_ucb(confidence.Theory(B_f=2.0, R=0.1, delta=0.1), gamma=3.0, B_y=1.0), 2)
     6.11
     """
-    return theory.B_f + (theory.R + _positive("B_y", B_y)) * _radius(gamma, 2, theory.delta)
+    return theory.B_f + (theory.R + _require_positive("B_y", B_y)) * _radius(gamma, 2, theory.delta)
 
 
 def beta_sdf_ts(theory: Theory, gamma: float, B_y: float) -> float:
@@ -109,25 +109,25 @@ def beta_sdf_ts(theory: Theory, gamma: float, B_y: float) -> float:
     >>> round(confidence.beta_sdf_ts(confidence.Theory(B_f=2.0, R=0.1, delta=0.1), gamma=3.0, B_y=1.0), 2)
     6.31
     """
-    return theory.B_f + (theory.R + _positive("B_y", B_y)) * _radius(gamma, 4, theory.delta)
+    return theory.B_f + (theory.R + _require_positive("B_y", B_y)) * _radius(gamma, 4, theory.delta)
 
 
 def beta_baseline(theory: Theory, gamma: float, B_y: float = 1.0) -> float:
     """The four baselines: β_t = B_f + R sqrt(2(γ_{t-1} + 1 + log(1/δ))).
 
-    Nothing is censored, so B_y does not enter; it is taken so that the three β_t can be rows of one table.
+    Nothing is censored, so B_y has no effect; it is an argument so that the three β_t have the same signature.
 
     >>> from belated import confidence
     >>> round(confidence.beta_baseline(confidence.Theory(B_f=2.0, R=0.1, delta=0.1), gamma=3.0), 2)
     2.36
     """
-    _positive("B_y", B_y)
+    _require_positive("B_y", B_y)
     return theory.B_f + theory.R * _radius(gamma, 1, theory.delta)
 
 
 def _radius(gamma: float, a: int, delta: float) -> float:
     """sqrt(2(γ + 1 + log(a/δ)))."""
-    return math.sqrt(2 * (_least_0("gamma", gamma) + 1 + math.log(a) - math.log(delta)))
+    return math.sqrt(2 * (_require_nonnegative("gamma", gamma) + 1 + math.log(a) - math.log(delta)))
 
 
 def nu(beta: float, sigmas_of_recent: ArrayLike, B_y: float) -> float:
@@ -140,7 +140,7 @@ def nu(beta: float, sigmas_of_recent: ArrayLike, B_y: float) -> float:
     sigmas = np.asarray(sigmas_of_recent, dtype=float)
     if not np.all((sigmas >= 0) & (sigmas < math.inf)):
         raise InvalidInput(f"sigmas_of_recent must be finite numbers of at least 0 (got {sigmas.tolist()!r})")
-    return _positive("B_y", B_y) * float(sigmas.sum()) + _least_0("beta", beta)
+    return _require_positive("B_y", B_y) * float(sigmas.sum()) + _require_nonnegative("beta", beta)
 
 
 def realised_gain(K: ArrayLike, lam: float) -> float:
@@ -154,7 +154,7 @@ def realised_gain(K: ArrayLike, lam: float) -> float:
     K = np.asarray(K, dtype=float)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InvalidInput(f"K must be a square matrix (got shape {K.shape})")
-    A = np.eye(len(K)) + K / _positive("lam", lam)
+    A = np.eye(len(K)) + K / _require_positive("lam", lam)
     if not np.isfinite(A).all():
         raise InvalidInput("K must be finite (got nan or inf)")
     try:
@@ -178,7 +178,7 @@ def greedy_gain(kernel: Covariance, Q: ArrayLike, t: int, lam: float) -> Array:
     Q = np.asarray(Q, dtype=float)
     if Q.ndim != 2 or not len(Q):
         raise InvalidInput(f"Q must be a matrix of at least one point, one per row (got shape {Q.shape})")
-    steps, lam = _count("t", t, 0), _positive("lam", lam)
+    steps, lam = _require_count("t", t, 0), _require_positive("lam", lam)
     variance = np.array(kernel.diag(Q), dtype=float)
     V = np.empty((steps, len(Q)))
     gains = np.zeros(steps + 1)
@@ -207,7 +207,7 @@ def gamma_se(T: int, n: int) -> float:
     >>> round(confidence.gamma_se(T=100, n=1), 1)
     21.2
     """
-    return math.log(_count("T", T, 1)) ** (_count("n", n, 1) + 1)
+    return math.log(_require_count("T", T, 1)) ** (_require_count("n", n, 1) + 1)
 
 
 def theorem1_interval(mean: ArrayLike, std: ArrayLike, nu: float) -> tuple[Array, Array]:
@@ -220,7 +220,7 @@ def theorem1_interval(mean: ArrayLike, std: ArrayLike, nu: float) -> tuple[Array
     mu, sigma = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
     if not np.all(sigma >= 0):
         raise InvalidInput(f"std must be at least 0 (got {sigma.tolist()!r})")
-    width = _least_0("nu", nu) * sigma
+    width = _require_nonnegative("nu", nu) * sigma
     return mu - width, mu + width
 
 
@@ -244,7 +244,7 @@ def theorem2(T: int, rho: float, m: float, beta_T: float, gamma_T: float, B_y: f
     >>> confidence.theorem2(rho=0.5, **said) / confidence.theorem2(rho=1.0, **said)  # half in time: twice the bound
     2.0
     """
-    return _over(2, _rho(rho)) * _widths(T, m, beta_T, gamma_T, B_y, lam)
+    return _divide(2, _require_rho(rho)) * _widths(T, m, beta_T, gamma_T, B_y, lam)
 
 
 def theorem3(
@@ -271,7 +271,7 @@ def theorem3(
     >>> confidence.theorem3(rho=0.0, **said)
     inf
     """
-    return _thompson(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, math.log(_count("size_Q", size_Q, 1)), lam)
+    return _theorem3(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, math.log(_require_count("size_Q", size_Q, 1)), lam)
 
 
 def contextual_ts_bound(
@@ -294,8 +294,8 @@ def contextual_ts_bound(
     >>> confidence.contextual_ts_bound(size_Z=1, **said) == confidence.theorem3(**said)
     True
     """
-    log_size = math.log(_count("size_Z", size_Z, 1)) + math.log(_count("size_Q", size_Q, 1))
-    return _thompson(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, log_size, lam)
+    log_size = math.log(_require_count("size_Z", size_Z, 1)) + math.log(_require_count("size_Q", size_Q, 1))
+    return _theorem3(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, log_size, lam)
 
 
 def proposition1(T: int, B_x: int, beta_T: float, gamma_T: float, B_y: float, lam: float) -> float:
@@ -306,7 +306,7 @@ def proposition1(T: int, B_x: int, beta_T: float, gamma_T: float, B_y: float, la
     >>> batches_of_8 == confidence.theorem2(T=100, rho=1.0, m=7, beta_T=3.0, gamma_T=5.0, B_y=1.0, lam=1.02)
     True
     """
-    return theorem2(T, 1.0, _count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, lam)
+    return theorem2(T, 1.0, _require_count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, lam)
 
 
 def proposition2(
@@ -319,7 +319,7 @@ def proposition2(
     >>> confidence.proposition2(B_x=4, **said) < confidence.proposition2(B_x=8, **said)  # larger batches, less known
     True
     """
-    return theorem3(T, 1.0, _count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, B_f, delta, size_Q, lam)
+    return theorem3(T, 1.0, _require_count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, B_f, delta, size_Q, lam)
 
 
 P = 1 / (4 * math.e * math.sqrt(math.pi))  # p, Lemma 3
@@ -327,14 +327,14 @@ P = 1 / (4 * math.e * math.sqrt(math.pi))  # p, Lemma 3
 
 def _widths(T: int, m: float, beta_T: float, gamma_T: float, B_y: float, lam: float) -> float:
     """Σ_t ν_t σ_{t-1}(x_t) ≤ C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T  (the proof of Theorem 2)."""
-    _least_0("m", m)
+    _require_nonnegative("m", m)
     require_rule("lam", lam, "be a finite number greater than 1, as Theorem 1 asks", lambda v: 1 < v < math.inf)
-    gain, C1_squared = _least_0("gamma_T", gamma_T), 2 / math.log1p(1 / lam)
-    first = math.sqrt(C1_squared * _count("T", T, 1) * gain) * _least_0("beta_T", beta_T)
-    return first + m * _positive("B_y", B_y) * C1_squared * gain
+    gain, C1_squared = _require_nonnegative("gamma_T", gamma_T), 2 / math.log1p(1 / lam)
+    first = math.sqrt(C1_squared * _require_count("T", T, 1) * gain) * _require_nonnegative("beta_T", beta_T)
+    return first + m * _require_positive("B_y", B_y) * C1_squared * gain
 
 
-def _thompson(
+def _theorem3(
     T: int,
     rho: float,
     m: float,
@@ -348,34 +348,34 @@ def _thompson(
 ) -> float:
     """The bound of Theorem 3, with the logarithm of the number of inputs."""
     widths = _widths(T, m, beta_T, gamma_T, B_y, lam)
-    _positive("B_f", B_f)
+    _require_positive("B_f", B_f)
     a = 1 + math.sqrt(2 * (log_size + 2 * math.log(T)))
     c_T = (m * B_y + beta_T) * a
-    azuma = (4 * B_f + 11 * c_T) * math.sqrt(2 * T * (math.log(2) - math.log(_delta(delta))))
-    return _over(1, _rho(rho) * P) * (11 * a * widths + azuma) + B_f * math.pi**2 / 3
+    azuma = (4 * B_f + 11 * c_T) * math.sqrt(2 * T * (math.log(2) - math.log(_require_delta(delta))))
+    return _divide(1, _require_rho(rho) * P) * (11 * a * widths + azuma) + B_f * math.pi**2 / 3
 
 
-def _over(a: float, b: float) -> float:
+def _divide(a: float, b: float) -> float:
     return a / b if b else math.inf
 
 
-def _count(name: str, value: object, least: int) -> int:
+def _require_count(name: str, value: object, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise InvalidInput(f"{name} must be a whole number of at least {least} (got {value!r})")
     return int(value)
 
 
-def _delta(delta: float) -> float:
+def _require_delta(delta: float) -> float:
     return require_rule("delta", delta, "lie in (0, 1)", lambda v: 0 < v < 1)
 
 
-def _rho(rho: float) -> float:
+def _require_rho(rho: float) -> float:
     return require_rule("rho", rho, "lie in [0, 1]", lambda v: 0 <= v <= 1)
 
 
-def _least_0(name: str, value: float) -> float:
+def _require_nonnegative(name: str, value: float) -> float:
     return require_rule(name, value, "be a finite number of at least 0", lambda v: 0 <= v < math.inf)
 
 
-def _positive(name: str, value: float) -> float:
+def _require_positive(name: str, value: float) -> float:
     return require_rule(name, value, "be a finite number greater than 0", lambda v: 0 < v < math.inf)

@@ -36,11 +36,11 @@ def find_disagreements(settings: Settings, events: Sequence[Event]) -> Iterator[
         for position, event in enumerate(events, start=1):
             state.apply(event)
             if position in stops:
-                _believe(state, state.history(now), cache)  # for what it leaves in the cache
+                _compute_belief(state, state.history(now), cache)  # for what it leaves in the cache
         h = state.history(now)
         turned = np.where(h.known, h.order.max(initial=0) - h.order, h.order)
-        fresh, grown = _believe(state, h, Cache()), _believe(state, h, cache)
-        shuffled = _believe(state, replace(h, order=turned), Cache())
+        fresh, grown = _compute_belief(state, h, Cache()), _compute_belief(state, h, cache)
+        shuffled = _compute_belief(state, replace(h, order=turned), Cache())
     if fresh is None:
         yield "I13", "mean and std must be finite, and var between 0 and the prior's"
         return
@@ -54,7 +54,7 @@ def find_disagreements(settings: Settings, events: Sequence[Event]) -> Iterator[
             yield invariant, f"the belief {words} must be the one rebuilt (they are {gap:.1e} apart)"
 
 
-def _believe(state: State, h: History, cache: Cache) -> tuple[Array, float] | None:
+def _compute_belief(state: State, h: History, cache: Cache) -> tuple[Array, float] | None:
     """Mean and variance on the model's scale at some queries, and how far rounding may take them: machine epsilon times
     the condition number of K + λI. None if they are not a belief."""
     problem, t = state.problem, len(h.X) + 1

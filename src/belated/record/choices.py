@@ -64,7 +64,7 @@ def find_situation(state: State, h: History, z: Array, fixed: Params | None = No
         if problem.Q is not None:
             matching = np.all(np.isnan(given) | (np.abs(problem.Q - given) <= SAME), axis=1)
     here = np.all(h.X[:, : problem.split] == z, axis=1)
-    away = {"always": np.zeros_like(here), "heard": _out(state, h), "never": ~h.gone}[repeats] & here
+    away = {"always": np.zeros_like(here), "heard": _list_out(state, h), "never": ~h.gone}[repeats] & here
     return Situation(
         t=state.next_number,
         turn=int(np.sum(here & ~h.by_hand)),
@@ -77,7 +77,7 @@ def find_situation(state: State, h: History, z: Array, fixed: Params | None = No
     )
 
 
-def _out(state: State, h: History) -> Mask:
+def _list_out(state: State, h: History) -> Mask:
     """The queries that are pending, and those that expired without information."""
     return h.pending | (~h.known & ~h.gone) if state.settings.silence.forgets else h.pending
 

@@ -107,7 +107,7 @@ class State:
 
     def encode(self, asked: Asked) -> list[float]:
         """Context and query as columns."""
-        query = self.settings.space.columns(asked.params)
+        query = self.settings.space.encode_as_list(asked.params)
         if self.settings.context is None and asked.context is None:
             return query
         z: list[float] = self.encode_context(asked.context)[1].tolist()

@@ -18,7 +18,7 @@ import numpy as np
 from belated.errors import Infeasible, InvalidInput
 from belated.execution.evaluate import take_in_turn
 from belated.learner.delays.distributions import Delay
-from belated.patience import duration
+from belated.patience import parse_duration
 from belated.results import Trial
 from belated.simulation.clock import SimulatedClock
 from belated.study import Study
@@ -112,18 +112,20 @@ def simulate(
     if every is None and workers is None:
         if study.settings.patience.by_clock:
             raise InvalidInput("patience is by the clock: say every= or workers=, so that the simulation has one")
-        return _by_rounds(study, world, count, contexts, choose)
+        return _simulate_rounds(study, world, count, contexts, choose)
     if not isinstance(study.clock, SimulatedClock):
         raise InvalidInput(
             "every= and workers= drive the study's clock: create or open it with clock=belated.SimulatedClock()"
         )
     pace = (
-        _on_schedule(duration(every, "every")) if every is not None else _when_free(require_whole(workers, "workers"))
+        _ask_on_schedule(parse_duration(every, "every"))
+        if every is not None
+        else _ask_when_free(require_whole(workers, "workers"))
     )
-    return _by_clock(study, study.clock, world, count, contexts, choose, pace)
+    return _simulate_clock(study, study.clock, world, count, contexts, choose, pace)
 
 
-def _context_of(contexts: Contexts | None) -> Callable[[int], Params | None]:
+def _read_contexts(contexts: Contexts | None) -> Callable[[int], Params | None]:
     if contexts is None:
         return lambda s: None
     return contexts if callable(contexts) else take_in_turn(contexts)
@@ -133,7 +135,7 @@ def _ask(study: Study, choose: Chooser | None, context: Params | None) -> Trial:
     return study.ask(params=None if choose is None else choose(study), context=context)
 
 
-def _pending(study: Study) -> list[Trial]:
+def _list_pending(study: Study) -> list[Trial]:
     return [trial for trial in study.trials() if trial.outcome is None and trial.failure is None]
 
 
@@ -151,10 +153,10 @@ def reply(study: Study, world: SimulatedWorld, trial: Trial) -> None:
         study.tell(trial, y)
 
 
-def _by_rounds(
+def _simulate_rounds(
     study: Study, world: SimulatedWorld, rounds: int, contexts: Contexts | None, choose: Chooser | None
 ) -> Iterator[Trial]:
-    context = _context_of(contexts)
+    context = _read_contexts(contexts)
     coming: list[tuple[float, int, Trial]] = []
 
     def expect(trial: Trial) -> None:
@@ -182,18 +184,18 @@ def _by_rounds(
 Pace = Callable[[list[float], float], float]  # (when each query's worker is free, the last ask) -> the next ask
 
 
-def _on_schedule(every: float) -> Pace:
+def _ask_on_schedule(every: float) -> Pace:
     return lambda free, last: last + every if free else last
 
 
-def _when_free(workers: int) -> Pace:
+def _ask_when_free(workers: int) -> Pace:
     """As soon as fewer than `workers` queries keep one busy: when the workers-th last of them is free."""
     if workers < 1:
         raise InvalidInput(f"workers must be at least 1 (got {workers})")
     return lambda free, last: last if len(free) < workers else max(last, heapq.nlargest(workers, free)[-1])
 
 
-def _by_clock(
+def _simulate_clock(
     study: Study,
     clock: SimulatedClock,
     world: SimulatedWorld,
@@ -202,11 +204,11 @@ def _by_clock(
     choose: Chooser | None,
     pace: Pace,
 ) -> Iterator[Trial]:
-    context = _context_of(contexts)
+    context = _read_contexts(contexts)
     asked = study.trials()
     last = max((trial.asked_at for trial in asked), default=0.0)
     clock.seconds = max([last, *(trial.told_at for trial in asked if trial.told_at is not None)])
-    coming = [(trial.asked_at + world.wait(trial), trial.number, trial) for trial in _pending(study)]
+    coming = [(trial.asked_at + world.wait(trial), trial.number, trial) for trial in _list_pending(study)]
     heapq.heapify(coming)
     on_their_way = {number: when for when, number, _ in coming}
 

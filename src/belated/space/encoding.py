@@ -67,9 +67,9 @@ class Space:
 
     def encode(self, params: Params) -> Array:
         """(D,): the row of a complete dictionary; an error names the parameter that is missing, unknown or outside."""
-        return np.array(self.columns(params))
+        return np.array(self.encode_as_list(params))
 
-    def columns(self, params: Params) -> list[float]:
+    def encode_as_list(self, params: Params) -> list[float]:
         """The row of a complete dictionary, as a list: every event that is read goes through here."""
         if not isinstance(params, dict) or params.keys() != self._named:
             with prefix_errors(self._prefix):
@@ -102,7 +102,7 @@ class Space:
 
     def encode_all(self, many: Iterable[Params]) -> Array:
         """(n, D): a row for each."""
-        return np.array([self.columns(params) for params in many], dtype=np.float64).reshape(-1, self.domain.D)
+        return np.array([self.encode_as_list(params) for params in many], dtype=np.float64).reshape(-1, self.domain.D)
 
     def decode(self, x: Array) -> dict[str, Any]:
         """The params of a row: plain floats, ints and options, always inside the bounds."""
@@ -156,7 +156,7 @@ class Space:
             case {"kind": "points", "names": [*names], "rows": [*rows]}:
                 return cls.of(Points(rows, names), what)
             case {"kind": "parameters", "names": [*names], "parameters": [*parts]} if len(names) == len(parts):
-                return cls.of(dict(zip(require_titles(names), map(_parameter, parts), strict=True)), what)
+                return cls.of(dict(zip(require_titles(names), map(_read_parameter, parts), strict=True)), what)
         raise InvalidInput(f"spec must be one that spec() wrote (got {format_value(spec)})")
 
     @property
@@ -170,7 +170,7 @@ class Space:
         return self.parameters
 
 
-def _parameter(spec: object) -> Parameter:
+def _read_parameter(spec: object) -> Parameter:
     match spec:
         case {"kind": "real", "low": low, "high": high, "log": log}:
             return Real(low, high, log)

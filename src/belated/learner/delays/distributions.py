@@ -7,7 +7,7 @@ S(t)     P(d > t), the survival function; ρ_m = 1 - S(m)
 waited   d where the outcome has arrived, the age so far where it has not  (n,)
 arrived  mask of the outcomes that have arrived                            (n,)
 
-Long because every distribution is a value of its own, with its parameters checked and its formulas beside them.
+The file is long because every distribution is a class, with checked parameters and its own formulas.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ FIRST = 2.0  # seconds, at most, for one that was never reached
 CONNECTING = 2  # seconds to connect to each address, unless the url says otherwise; libpq takes no less
 
 
-def _let_go(connections: list[Connection], process: int) -> None:
+def _close_connections(connections: list[Connection], process: int) -> None:
     """Close connections, in the process that made them: a child of it has the same sockets."""
     while connections and process == os.getpid():
         connections.pop().close()
@@ -108,18 +108,18 @@ class PostgresStore:
     def create(self, name: str, spec: Mapping[str, Any]) -> bool:
         words = (name, json.dumps(spec, allow_nan=False))
         insert = "INSERT INTO belated_studies (name, spec) VALUES (%s, %s) ON CONFLICT DO NOTHING"
-        return self.on(lambda connection: connection.execute(insert, words).rowcount == 1)
+        return self.run(lambda connection: connection.execute(insert, words).rowcount == 1)
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
-        row = self._one("SELECT spec FROM belated_studies WHERE name = %s", (name,))
+        row = self._fetch_one("SELECT spec FROM belated_studies WHERE name = %s", (name,))
         return None if row is None else json.loads(row[0])
 
     def names(self) -> list[str]:
-        rows = self.on(lambda c: c.execute("SELECT name FROM belated_studies").fetchall())
+        rows = self.run(lambda c: c.execute("SELECT name FROM belated_studies").fetchall())
         return sorted(name for (name,) in rows)  # whatever the database's collation
 
     def ledger(self, name: str) -> PostgresLedger:
-        row = self._one("SELECT id FROM belated_studies WHERE name = %s", (name,))
+        row = self._fetch_one("SELECT id FROM belated_studies WHERE name = %s", (name,))
         if row is None:
             raise LookupError(name)
         return PostgresLedger(self, row[0])
@@ -131,8 +131,8 @@ class PostgresStore:
             "(SELECT count(*) FROM belated_events AS e WHERE e.study = s.id) ORDER BY name"
         )
         there: LiteralString = "SELECT indexname FROM pg_indexes WHERE tablename = 'belated_events'"
-        wrong = self.on(lambda c: c.execute(counted).fetchall())
-        indexes = {name for (name,) in self.on(lambda c: c.execute(there).fetchall())}
+        wrong = self.run(lambda c: c.execute(counted).fetchall())
+        indexes = {name for (name,) in self.run(lambda c: c.execute(there).fetchall())}
         declared = ("belated_events_pkey", "belated_events_once", "belated_events_keys")
         return [f"positions of {name} do not count its events" for (name,) in wrong] + [
             f"the index {name} is missing" for name in declared if name not in indexes
@@ -140,13 +140,13 @@ class PostgresStore:
 
     def close(self) -> None:
         if self._process == os.getpid():
-            _let_go(self._idle, self._process)
+            _close_connections(self._idle, self._process)
 
     def take(self) -> Connection:
         """A connection that nobody else uses until it is given back; never one from before a fork."""
         if self._process != os.getpid():
             self._idle, self._process = [], os.getpid()
-            weakref.finalize(self, _let_go, self._idle, self._process)
+            weakref.finalize(self, _close_connections, self._idle, self._process)
         try:
             return self._idle.pop()
         except IndexError:
@@ -156,14 +156,14 @@ class PostgresStore:
             self._reached = True
             return connection
 
-    def give(self, connection: Connection) -> None:
+    def give_back(self, connection: Connection) -> None:
         """Keep a connection for the next one, unless something is wrong with it."""
         if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
             self._idle.append(connection)
         else:
             connection.close()
 
-    def on(self, work: Callable[[Connection], Result]) -> Result:
+    def run(self, work: Callable[[Connection], Result]) -> Result:
         """Work on a connection; on a new one when it turns out to be dead."""
 
         def once() -> Result:
@@ -171,7 +171,7 @@ class PostgresStore:
             try:
                 return work(connection)
             finally:
-                self.give(connection)
+                self.give_back(connection)
 
         return self.retry(once)
 
@@ -189,8 +189,8 @@ class PostgresStore:
             time.sleep(pause)
         raise Unreachable(f"the server of {self.shown} cannot be reached ({reason})")
 
-    def _one(self, query: LiteralString, words: tuple[object, ...] = ()) -> tuple[Any, ...] | None:
-        return self.on(lambda connection: connection.execute(query, words).fetchone())
+    def _fetch_one(self, query: LiteralString, words: tuple[object, ...] = ()) -> tuple[Any, ...] | None:
+        return self.run(lambda connection: connection.execute(query, words).fetchone())
 
     def _migrate(self) -> None:
         """Make the tables, or bring them to this version, in the transaction that records it."""
@@ -212,7 +212,7 @@ class PostgresStore:
                     connection.execute("INSERT INTO belated_schema VALUES (%s)", (newest,))
                 return version
 
-        version = self.on(work)
+        version = self.run(work)
         if version > newest:
             raise Unreadable(f"{self.shown} was written by a newer belated (schema {version}, this one knows {newest})")
 
@@ -225,9 +225,9 @@ class PostgresLedger:
     study: int
 
     def append(self, events: Sequence[Event]) -> int:
-        return self.write(self.words(events))
+        return self.write(self.encode_events(events))
 
-    def words(self, events: Sequence[Event]) -> tuple[Any, ...]:
+    def encode_events(self, events: Sequence[Event]) -> tuple[Any, ...]:
         """What APPEND is told: how many, which study, how many, a new token, and the events."""
         rows = [dict(zip(COLUMNS, event_to_columns(event), strict=True)) for event in events]
         return len(events), self.study, len(events), secrets.token_hex(16), json.dumps(rows)
@@ -239,26 +239,26 @@ class PostgresLedger:
             nonlocal tried
             if not tried:
                 tried = True
-                return _position(connection.execute(APPEND, words))
+                return _read_position(connection.execute(APPEND, words))
             with connection.transaction():
                 connection.execute(WAITING, (self.study,))
                 row = connection.execute(WRITTEN, (self.study, words[3])).fetchone()
                 if row is not None and row[0] is not None:
                     return int(row[0])
-                return _position(connection.execute(APPEND, words))
+                return _read_position(connection.execute(APPEND, words))
 
         try:
-            return self.store.on(work)
+            return self.store.run(work)
         except psycopg.errors.UniqueViolation:
             raise Taken from None
 
     def read(self, after: int = 0) -> Iterator[Event]:
-        rows = self.store.on(lambda connection: connection.execute(READ, (self.study, after)).fetchall())
+        rows = self.store.run(lambda connection: connection.execute(READ, (self.study, after)).fetchall())
         return (parse_event(body) for (body,) in rows)
 
     @contextmanager
     def lock_asks(self, meanwhile: Callable[[PostgresTurn], object] | None = None) -> Iterator[PostgresTurn]:
-        turn = self.store.retry(lambda: PostgresTurn.of(self, meanwhile))
+        turn = self.store.retry(lambda: PostgresTurn.take(self, meanwhile))
         try:
             yield turn
         finally:
@@ -279,7 +279,7 @@ class PostgresTurn:
     holding: bool = True
 
     @classmethod
-    def of(cls, ledger: PostgresLedger, meanwhile: Callable[[PostgresTurn], object] | None) -> PostgresTurn:
+    def take(cls, ledger: PostgresLedger, meanwhile: Callable[[PostgresTurn], object] | None) -> PostgresTurn:
         """Wait for it."""
         turn = cls(ledger, ledger.store.take())
         locks = {"next": NEXT_LOCK, "ask": ASK_LOCK, "study": ledger.study}
@@ -300,26 +300,26 @@ class PostgresTurn:
             if self.holding:
                 self.connection.execute(LEAVE, (ASK_LOCK, self.ledger.study))
         except BaseException as error:
-            self.lose()
+            self.drop_connection()
             if not isinstance(error, GONE):
                 raise
-        self.ledger.store.give(self.connection)
+        self.ledger.store.give_back(self.connection)
 
-    def lose(self) -> None:
+    def drop_connection(self) -> None:
         """Go on without this connection, and so without the lock, whatever is wrong with it."""
         self.connection.close()
         self.holding = False
 
     def append(self, events: Sequence[Event]) -> int:
-        words, lock = self.ledger.words(events), (ASK_LOCK, self.ledger.study)
+        words, lock = self.ledger.encode_events(events), (ASK_LOCK, self.ledger.study)
         if not self.holding:
             return self.ledger.write(words)
         try:
-            position = _position(self.connection.execute(APPEND_AND_LEAVE, (*words, *lock, *lock)))
+            position = _read_position(self.connection.execute(APPEND_AND_LEAVE, (*words, *lock, *lock)))
         except psycopg.errors.UniqueViolation:
             raise Taken from None
         except GONE:
-            self.lose()
+            self.drop_connection()
             return self.ledger.write(words, tried=True)
         self.holding = False
         return position
@@ -328,7 +328,7 @@ class PostgresTurn:
         try:
             rows = self.connection.execute(READ, (self.ledger.study, after)).fetchall()
         except GONE:
-            self.lose()
+            self.drop_connection()
             return self.ledger.read(after)
         return (parse_event(body) for (body,) in rows)
 
@@ -339,7 +339,7 @@ class PostgresTurn:
         self.ledger.close()
 
 
-def _position(written: psycopg.Cursor[Any]) -> int:
+def _read_position(written: psycopg.Cursor[Any]) -> int:
     """The last position of what was appended."""
     row = written.fetchone()
     if row is None or row[0] is None:

@@ -48,13 +48,13 @@ _using = threading.RLock()  # held while a connection of this process is in use,
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
 
 
-def _before_fork() -> None:
+def _close_before_fork() -> None:
     _using.acquire()
     for one in list(_stores):
         one.close()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_using.release, after_in_child=_using.release)
+os.register_at_fork(before=_close_before_fork, after_in_parent=_using.release, after_in_child=_using.release)
 
 
 @contextmanager
@@ -110,20 +110,20 @@ class SQLiteStore:
             return connection.execute("INSERT OR IGNORE INTO studies (name, spec) VALUES (?, ?)", words).rowcount == 1
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
-        rows = self.rows("SELECT spec FROM studies WHERE name = ?", name)
+        rows = self.fetch("SELECT spec FROM studies WHERE name = ?", name)
         spec: Mapping[str, Any] | None = json.loads(rows[0][0]) if rows else None
         return spec
 
     def names(self) -> list[str]:
-        return [name for (name,) in self.rows("SELECT name FROM studies ORDER BY name")]
+        return [name for (name,) in self.fetch("SELECT name FROM studies ORDER BY name")]
 
     def ledger(self, name: str) -> SQLiteLedger:
-        rows = self.rows("SELECT id FROM studies WHERE name = ?", name)
+        rows = self.fetch("SELECT id FROM studies WHERE name = ?", name)
         if not rows:
             raise LookupError(name)
         return SQLiteLedger(self, rows[0][0])
 
-    def rows(self, query: str, *words: object) -> list[Any]:
+    def fetch(self, query: str, *words: object) -> list[Any]:
         """What a query answers."""
         try:
             with _using:
@@ -134,9 +134,9 @@ class SQLiteStore:
     def faults(self) -> list[str]:
         """What SQLite's own check finds, and declared tables and indexes that are not there."""
         try:
-            wrong = [said for (said,) in self.rows("PRAGMA integrity_check") if said != "ok"]
-            wrong += [f"{row[0]} has a row without a study" for row in self.rows("PRAGMA foreign_key_check")]
-            there = {sql for (sql,) in self.rows("SELECT sql FROM sqlite_master")}
+            wrong = [said for (said,) in self.fetch("PRAGMA integrity_check") if said != "ok"]
+            wrong += [f"{row[0]} has a row without a study" for row in self.fetch("PRAGMA foreign_key_check")]
+            there = {sql for (sql,) in self.fetch("SELECT sql FROM sqlite_master")}
         except BelatedError as error:
             return [str(error)]
         declared = sqlite3.connect(":memory:")
@@ -183,7 +183,7 @@ class SQLiteStore:
     def lock_writes(self) -> Iterator[sqlite3.Connection]:
         """One transaction, under the lock that all writers queue on."""
         try:
-            with _using, hold_lock(self.beside("write")):
+            with _using, hold_lock(self.name_lock_file("write")):
                 connection = self.connection
                 try:
                     connection.execute("BEGIN IMMEDIATE")
@@ -201,7 +201,7 @@ class SQLiteStore:
         wal = self.path.with_name(f"{self.path.name}-wal")
         return wal.exists() and wal.stat().st_size > 0
 
-    def beside(self, what: str) -> str:
+    def name_lock_file(self, what: str) -> str:
         """The file of a lock."""
         return f"{self.path}-{what}.lock"
 
@@ -230,7 +230,7 @@ class SQLiteStore:
         if version == newest:
             return
         try:
-            with _using, hold_lock(self.beside("write")):
+            with _using, hold_lock(self.name_lock_file("write")):
                 self.connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
             raise self._explain_errors(error, "written") from None
@@ -264,7 +264,7 @@ class SQLiteLedger:
 
     def read(self, after: int = 0) -> Iterator[Event]:
         query = "SELECT position, body FROM events WHERE study = ? AND position > ? ORDER BY position"
-        for expected, (position, body) in enumerate(self.store.rows(query, self.study, after), start=after + 1):
+        for expected, (position, body) in enumerate(self.store.fetch(query, self.study, after), start=after + 1):
             try:
                 if position != expected:
                     raise ValueError("it is missing")
@@ -277,8 +277,8 @@ class SQLiteLedger:
     def lock_asks(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
         ready = None if meanwhile is None else partial(meanwhile, self)
         with ExitStack() as held:
-            with hold_lock(self.store.beside(f"next-{self.study}")):
-                held.enter_context(hold_lock(self.store.beside(f"ask-{self.study}"), ready))
+            with hold_lock(self.store.name_lock_file(f"next-{self.study}")):
+                held.enter_context(hold_lock(self.store.name_lock_file(f"ask-{self.study}"), ready))
             yield self
 
     def close(self) -> None:
