@@ -178,7 +178,7 @@ def test_the_sdf_pair_requires_a_patience(name: str) -> None:
 @pytest.mark.parametrize(("patience", "shown"), [(20, "20 rounds"), ("14d", "14d")])
 def test_the_baselines_refuse_a_patience(name: str, patience: Any, shown: str) -> None:
     sentence = refusal(Contradiction, algorithm=name, patience=patience)
-    assert sentence.startswith(f"{name} knows no patience")
+    assert sentence.startswith(f"{name} has no patience")
     assert sentence.endswith(f"leave it out (got {shown})")
 
 

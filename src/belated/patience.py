@@ -1,4 +1,4 @@
-"""How long an outcome is waited for: m, in rounds (section 3.1) or by the clock (App. A.4), stated or chosen."""
+"""Patience: how long to wait for an outcome, in rounds (Section 3.1) or by the clock (App. A.4)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _parse_seconds(value: object, what: str) -> float:
 class Patience:
     """m: after so many rounds, or seconds by the clock, an outcome counts as late; inf when it never does.
 
-    With `auto` the study chooses m as it sees delays, and m is the one in force: inf before the first."""
+    With `auto` the study chooses m from its delays, and m is its present choice: inf before the first."""
 
     m: float = math.inf
     by_clock: bool = False

@@ -90,7 +90,7 @@ def test_nothing_heard_is_one_sentence() -> None:
     ran = run("compare", "fresh", "--store", STORE)
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert ran.stderr == (
-        "Error: nothing has been heard yet: there is no belief to make a world of; tell an outcome first\n"
+        "Error: nothing has been heard yet, so there is no belief to draw a world from; tell an outcome first\n"
     )
 
 

@@ -347,7 +347,7 @@ def test_bad_input_is_one_sentence_before_any_work(said: Any, sentence: str) -> 
 def test_a_study_that_has_heard_nothing_is_no_world() -> None:
     study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
     study.ask()
-    with pytest.raises(NothingHeard, match="nothing has been heard yet: there is no belief to make a world of"):
+    with pytest.raises(NothingHeard, match="nothing has been heard yet, so there is no belief to draw a world from"):
         belated.compare(study)
     study.add({"x": 0.5}, 1.0)
     with pytest.raises(NothingHeard, match="no delay has been seen yet: every outcome was added together with its tri"):

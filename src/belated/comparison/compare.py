@@ -1,4 +1,4 @@
-"""Which settings would have served a study best: every candidate in worlds made of the study, seed by seed."""
+"""Which settings would have been best for a study: every candidate in worlds simulated from it, seed by seed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from belated.simulation.simulate import simulate
 from belated.study import Study
 from belated.validation import format_value, require_whole
 
-FEWEST, LONGEST = 30, 200  # rounds, unless said
+FEWEST, LONGEST = 30, 200  # rounds, unless they are given
 
 
 class CandidateJob(NamedTuple):
@@ -47,7 +47,7 @@ class CandidateJob(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CandidateRun:
-    """What came of it, one entry per round."""
+    """The result of a run, one entry per round."""
 
     gap: Array  # instantaneous regret
     simple: Array
@@ -66,12 +66,12 @@ def compare(
     executor: Executor | None = None,
     progress: bool = True,
 ) -> ComparisonResult:
-    """Which algorithm, silence and patience would have served this study best; print the answer.
+    """Which algorithm, silence and patience would have been best for this study; print the answer.
 
     algorithms  names or values; None: the default and the paper's six
     silences    for an algorithm that implies none: names or values; None: floor, unknown, waiting and fading
-    patience    for those who know one: rounds or times, None among them is none; None: what half, 80 % and 95 % of
-                the delays seen come within
+    patience    for algorithms that have one: a list of rounds or times, in which None is no patience; None: the times
+                within which 50, 80 and 95 % of the delays lie
     rounds      queries of every run; None: as many as the study has, from 30 to 200
     seeds       how many worlds, at most 40; every candidate meets them all
     seed        of the first; the same seed gives the same answer
@@ -79,8 +79,8 @@ def compare(
     executor    any concurrent.futures.Executor instead
     progress    a bar on stderr, if that is a terminal
 
-    A world is one function drawn from the study's belief, the noise it has found and the delays it has seen. Regret is
-    simple regret, or cumulative regret where the study says that every query counts. The study itself is not changed.
+    A world is one function drawn from the study's belief, with the noise and the delays of the study. Regret is simple
+    regret, or cumulative regret where the study's `regret` says so. The study itself is not changed.
 
     >>> from belated import Real, Study, compare, simulate
     >>> from belated.delays import Poisson
@@ -97,7 +97,7 @@ def compare(
     scale = choose_time_scale(study.settings, patience)
     wanted = list_candidates(
         study.settings, patience or [1], algorithms, silences
-    )  # refuses early what it will not take
+    )  # raises early if the settings cannot be stored
     made_of = read_source(study, scale)
     if patience is None:
         waits = [round_patience(made_of.seen.quantile(q), scale) for q in QUANTILES]
@@ -123,14 +123,14 @@ def _require_within(what: str, value: object, low: int, high: float = math.inf) 
 
 
 def _choose_rounds(study: Study, made_of: WorldSource) -> int:
-    """As many as the study has, but not too few to tell anything, nor too many to wait for."""
+    """As many rounds as the study has, within limits: enough for a result, and not too slow."""
     T = min(max(study.rounds, FEWEST), LONGEST)
     Q = made_of.problem.Q
     return min(T, len(Q)) if study.settings.repeats == "never" and Q is not None else T
 
 
 class WorldPlan(NamedTuple):
-    """A world still to be made."""
+    """What is needed to make one world."""
 
     made_of: WorldSource
     number: int
@@ -140,7 +140,7 @@ class WorldPlan(NamedTuple):
 def _make_worlds(
     made_of: WorldSource, numbers: Sequence[int], T: int, workers: int, executor: Executor | None
 ) -> list[World]:
-    """One for each seed; with many contexts, each with a best query of its own, that takes a while."""
+    """One world for each seed; slow with many contexts, because each has its own best query."""
     plans = [WorldPlan(made_of, number, T) for number in numbers]
     many = made_of.contexts is not None
     return run_in_parallel(make_world, plans, workers if many else 1, executor=executor if many else None)
@@ -169,7 +169,7 @@ def run_candidate(job: CandidateJob) -> CandidateRun:
 
 
 def measure_run(study: Study, world: World) -> CandidateRun:
-    """Regret in v after each round, as belated.measure_regret has it, with the world's best and worst for all alike."""
+    """Regret in v after each round, as in belated.measure_regret, with the same best and worst for all candidates."""
     trials, sign = study.trials(), study.settings.objective.sign
     gap = world.best - sign * np.array([world.nature.value(trial.params, trial.context) for trial in trials])
     used = [trial.status != "late" or study.settings.late == "use" for trial in trials]
@@ -186,7 +186,7 @@ def measure_run(study: Study, world: World) -> CandidateRun:
 
 
 def measure_regrets(worlds: Sequence[World], courses: Sequence[CandidateRun], k: int) -> tuple[Array, Array]:
-    """Simple and cumulative regret (candidates, seeds, rounds), against the best that the search or anyone found."""
+    """Simple and cumulative regret (candidates, seeds, rounds), against the best value found by the search or a candidate."""
     gaps = np.array([course.gap for course in courses]).reshape(len(worlds), k, -1)
     simple = np.array([course.simple for course in courses]).reshape(gaps.shape)
     for i, world in enumerate(worlds):

@@ -1,7 +1,7 @@
-"""What a comparison answers with: a row per candidate, which was best, and how sure that is.
+"""The result of a comparison: a row per candidate, which one was best, and how certain that is.
 
-Differences are paired: every candidate met the same worlds. p-values are of the exact sign-flip test, Holm's correction
-made for all that is compared with one.
+Differences are paired: every candidate met the same worlds. p-values are from the exact sign-flip test, with Holm's
+correction over all comparisons with the same row.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ComparisonRow:
     candidate: Candidate
     simple: Array  # regret (seeds, rounds)
     cumulative: Array  # regret (seeds, rounds)
-    difference: Summary[float]  # from the study's own settings, at the end, in what the comparison goes by
+    difference: Summary[float]  # from the study's own settings, after the last round, in `measure`
     p: float  # of that difference
 
     @property
@@ -64,14 +64,14 @@ class ComparisonRow:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ComparisonResult:
-    """Candidates in worlds made of a study, the best first; print it."""
+    """Candidates in worlds simulated from a study, the best first; print it."""
 
     rows: tuple[ComparisonRow, ...]
-    measure: Measure  # what they are judged by: the study's regret
+    measure: Measure  # the kind of regret that decides: the study's
     rounds: int
     seeds: int
-    world: str  # what the worlds were, in words
-    warning: str  # what makes them doubtful; empty when nothing does
+    world: str  # a description of the worlds
+    warning: str  # what makes the worlds doubtful; empty when nothing does
 
     @property
     def best(self) -> ComparisonRow:
@@ -91,7 +91,7 @@ class ComparisonResult:
 
     @property
     def answer(self) -> str:
-        """What would have served best, and whether that is more than chance."""
+        """Which settings would have been best, and whether that is more than chance."""
         best, own, n = self.best, self.own, len(self.rows)
         if n == 1:
             regret = self._format_regret(own)
@@ -146,7 +146,7 @@ class ComparisonResult:
     def table(self) -> str:
         """A line per candidate, the best first."""
         after = f"after {format_count(self.rounds, 'round')}, mean{'' if self.seeds == 1 else ' ± standard error'}"
-        counts = {self.measure: " ↓"}  # what the lines are sorted by
+        counts = {self.measure: " ↓"}  # the column that sorts the lines
         regrets = [f"{measure}{counts.get(measure, '')}" for measure in ("simple", "cumulative")]
         titles = ["algorithm", "silence", "patience", *regrets, "than the study's", "p"]
         simple, cumulative = (
@@ -212,7 +212,7 @@ class ComparisonResult:
 def build_result(
     candidates: Sequence[Candidate], simple: Array, cumulative: Array, measure: Measure, world: str, warning: str
 ) -> ComparisonResult:
-    """The answer to what was measured: regrets (candidates, seeds, rounds), the study's own settings first."""
+    """The result from the regrets (candidates, seeds, rounds), the study's own settings first."""
     ends = (simple if measure == "simple" else cumulative)[:, :, -1]
     p = [1.0, *holm([sign_flip(others, ends[0]) for others in ends[1:]])]
     rows = [

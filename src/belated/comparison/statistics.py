@@ -4,8 +4,8 @@ a_i, b_i  the quantity compared, of the i-th run of either curve; runs of the sa
 d_i       a_i - b_i
 
 The sign-flip test asks how often |Σ s_i d_i| ≥ |Σ d_i| when every sign s_i = ±1 is equally likely, as it is when the
-two curves are exchangeable. All 2^n choices of signs are counted, without listing them: those of the first half of the
-runs are met with those of the second. Wilcoxon's signed-rank test is the same with ranks in place of the |d_i|.
+two curves are exchangeable. All 2^n choices of signs are counted without listing them: the sums of the first half
+of the runs are combined with those of the second. Wilcoxon's signed-rank test is the same with ranks in place of the |d_i|.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def summarize_curves(runs: Array) -> Summary[Array]:
 
 
 def compare_pairs(a: Sequence[float] | Array, b: Sequence[float] | Array) -> PairedComparison:
-    """Everything that is said of a pair of curves."""
+    """The full comparison of a pair of curves."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     d = subtract_pairs(a, b)
     spread = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0

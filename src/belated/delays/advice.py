@@ -3,12 +3,12 @@
 S(a)   P(d > a), by Kaplan-Meier (learner/delays/survival.py)
 ρ_m    1 - S(m), the share of outcomes that come within m, with 95 % confidence limits
 σ_s    the belief's standard deviation at query s, given all queries, as a share of the prior's: at most 1
-ν(m)   β + Σ σ_s over the queries of the last m, what the paper's interval is wide: the longer m, the wider
+ν(m)   β + Σ σ_s over the queries of the last m, the width of the paper's interval: it grows with m
 c(m)   ν(m) / lower limit of ρ_m. Theorem 2 bounds a round's regret by (2/ρ_m) ν σ: the m with the least c is advised
-open   rate · ∫_0^m S(a) da, how many queries are waited for at a time (Little's law); in rounds Σ_{a < m} S(a)
+open   rate · ∫_0^m S(a) da, how many queries are pending at a time (Little's law); in rounds Σ_{a < m} S(a)
 
-Nothing is advised while fewer than ten outcomes were heard, nor while a longer wait than any so far could be better:
-as good as ν(longest wait), if all had come by then.
+Nothing is advised while fewer than ten outcomes were heard, nor while a wait longer than any so far could be better.
+Its cost is at best ν(longest wait), if all outcomes had come by then.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from belated.record.state import State
 from belated.settings import Settings
 from belated.wording import align_columns
 
-SHOWN = (0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # quantiles, of those that come, that have a row of their own
-MOST = 400  # m that are looked at
+SHOWN = (0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # quantiles of the outcomes that come; each has a row
+MOST = 400  # values of m that are compared
 NEWEST = 1000  # queries whose σ is computed
-ALIKE = 1.05  # a cost that is at most so much higher is as good
-GROWTH = 1.5  # of the heard, before patience is thought about again
-CHANGE = 0.2  # of m, below which it is left alone
+ALIKE = 1.05  # a cost up to this factor higher counts as equal
+GROWTH = 1.5  # of the outcomes heard, before patience is considered again
+CHANGE = 0.2  # of m: a smaller change is not made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class PatienceCost:
 
     m: float  # rounds, or seconds by the clock
     rho: Band  # ρ_m
-    open: float | None  # queries waited for at a time, at the pace so far; None: no time has passed
+    open: float | None  # pending queries at a time, at the pace so far; None: no time has passed
     width: float  # ν(m), in units of β
     cost: float  # c(m), in units of β; inf while nothing has come within m
 
@@ -82,7 +82,7 @@ class Advice:
     scale: TimeScale
     current: Patience
     heard: int
-    warning: str = ""  # what is wrong with the study's silence, as `study.delays()` has it
+    warning: str = ""  # what is wrong with the study's silence, from `study.delays()`
 
     @property
     def patience(self) -> Patience | None:
@@ -133,10 +133,10 @@ class Advice:
 
 
 class IntervalParts(NamedTuple):
-    """What ν is made of."""
+    """The parts of ν(m)."""
 
     beta: float
-    age: Array  # of every query that is not gone, as the next choice sees it (by the clock: as the last one did)
+    age: Array  # of every query that is not gone, at the next choice (by the clock: at the last one)
     sigma: Array
 
     def nu(self, m: float) -> float:
@@ -145,7 +145,7 @@ class IntervalParts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AdviceBasis:
-    """All that advice depends on, as of one moment: later events do not change it."""
+    """Everything that advice depends on, at one moment; later events do not change it."""
 
     at: float
     delays: DelayReport
@@ -176,7 +176,7 @@ class AdviceBasis:
         return waits.arrivals
 
     def advise(self) -> Advice:
-        """What each m would cost, and the best. An ask follows it, and has no time for the tests of a warning."""
+        """What each m would cost, and the best one; without a warning, whose tests are too slow for an ask."""
         own, longest, times = self.settings.patience, self.arrivals.longest, self.arrivals.survival.times
         now = own.m if own.by_clock == self.by_clock and math.isfinite(own.m) else None
         looked_at = {self._round_up(float(times[i])) for i in spread_evenly(len(times), MOST)}
@@ -232,7 +232,7 @@ class AdviceBasis:
 
     @cached_property
     def spread(self) -> IntervalParts:
-        """σ at every query, given all of them; the newest hyperparameters that serve, else the bound σ ≤ 1."""
+        """σ at every query, given all of them; with the newest hyperparameters that work, else the bound σ ≤ 1."""
         here = ~self.known.history.gone
         count = int(np.sum(here))
         try:
@@ -281,12 +281,12 @@ class AdviceBasis:
         return format_patience(m, self.delays.scale)
 
     def _round_up(self, t: float) -> float:
-        """A time, in whole units of which there are at least ten, and no shorter; none longer than was waited."""
+        """A time rounded up to whole units, ten or more of them, but never longer than the longest wait."""
         up = next((size * math.ceil(t / size) for size in self._units if t >= 10 * size), t)
         return up if up <= self.arrivals.longest else t
 
     def _round_down(self, t: float) -> float:
-        """The same, and no longer."""
+        """A time rounded down to whole units, ten or more of them."""
         return next((size * math.floor(t / size) for size in self._units if t >= 10 * size), t)
 
     @property
@@ -313,9 +313,9 @@ def prepare_adjustment(state: State, now: float) -> Callable[[], list[Adjusted]]
 
 
 def is_due(state: State) -> bool:
-    """Whether patience is to be thought about at the next ask: ten were heard, and then whenever half as many again.
+    """Whether patience is considered at the next ask: when ten outcomes were heard, and again at each growth by half.
 
-    Of what choices knew, so that every worker and every restart thinks about it at the same asks."""
+    Only outcomes that choices knew count, so that every worker and every restart considers it at the same asks."""
     if not state.settings.patience.auto:
         return False
     last = next((row.asked.number for row in reversed(state.rows) if not row.asked.by_hand), 0)
@@ -330,10 +330,12 @@ def _count_stages(heard: int) -> int:
 
 
 def adjust(advice: Advice, at: float) -> list[Adjusted]:
-    """The change that follows from an advice; none where m is near the one in force, or nothing is advised."""
+    """The change that follows from an advice; none if m is close to the present one, or nothing is advised."""
     m, now = advice.recommended, advice.current
     if not now.auto or now.by_clock != (advice.scale == "clock"):
-        raise InvalidInput(f"patience is not for the study to choose (got {now})")
+        raise InvalidInput(
+            f'patience must be "auto" or "auto-clock", as the advice is, for the study to change it (got {now})'
+        )
     if m is None or (math.isfinite(now.m) and abs(m - now.m) <= CHANGE * now.m):
         return []
     return [Adjusted(m=m, by_clock=now.by_clock, reason=advice.reason, at=at)]

@@ -1,9 +1,9 @@
 """What a study has seen of its delays: the answer of `study.delays()`.
 
-Delays count in rounds or by the clock, as the study's patience does unless said otherwise. Rounds count as of the next
+Delays are in rounds or by the clock; the default is the scale of the study's patience. Rounds are counted at the next
 ask: what is not heard now counts as not heard when the next query is chosen. A trial that was added together with its
-outcome has no delay and is left out. A trial that failed, for whatever reason, counts as silent until it did: "lost"
-and "withdrawn" say nothing about the delay, and "infeasible" is an answer, but no outcome.
+outcome has no delay and is left out. A failed trial counts as silent until it failed: "lost" and "withdrawn" say
+nothing about the delay, and "infeasible" is an answer, but not an outcome.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.validation import Params, format_value, require_number
 
-LEVEL = 0.05  # of all that is tested together (Holm)
+LEVEL = 0.05  # of error, over all tests together (Holm)
 SHARES = (0.25, 0.5, 0.75, 0.9, 0.95)  # whose quantiles are shown
-STREAM = 3  # of a study's random numbers, keyed (seed, trials, stream): what the tests draw
+STREAM = 3  # of the random numbers of the tests, keyed (seed, trials, stream)
 TimeScale = Literal["rounds", "clock"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dependence:
-    """One thing that delays were tested for depending on."""
+    """The test of one thing that delays may depend on."""
 
     on: Literal["query", "context", "outcome"]
-    p: float  # keeps its level while the optimiser improves
-    found: bool  # p is small, all tests considered
+    p: float  # valid while the optimiser improves
+    found: bool  # whether p is small, after Holm's correction
     words: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Waits:
-    """Everything asked, on one time scale; a row each."""
+    """The waits of all queries on one time scale, one row each."""
 
     waited: Array  # until it came, until it failed, or until now
     limit: Array  # until now
@@ -60,7 +60,7 @@ class Waits:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DelayReport:
-    """What was seen of the delays of a study, and what that says of those to come.
+    """The delays of a study so far, and a forecast of those to come.
 
     >>> from belated import Real, Study
     >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -91,7 +91,7 @@ class DelayReport:
 
     @property
     def pending(self) -> int:
-        """Outcomes that may still come, those past patience among them."""
+        """Outcomes that may still come, including those past patience."""
         return int(np.sum(self.out))
 
     @property
@@ -132,12 +132,12 @@ class DelayReport:
 
     @property
     def never(self) -> float:
-        """The share that never comes, as far as was waited; to be relied on once it is `settled`."""
+        """The share that never comes, estimated from the waits so far; reliable once it is `settled`."""
         return self._waits.arrivals.never
 
     @property
     def settled(self) -> bool:
-        """Whether silence has lasted long enough, since the longest delay, to say which share never comes."""
+        """Whether the silence after the longest delay is long enough to estimate the share that never comes."""
         return self._waits.arrivals.settled
 
     # What is to come --------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class DelayReport:
     def still_to_come(self) -> float | None:
         """The share of the pending that is expected to come; 1/2 while fewer than ten were heard, None for no pending.
 
-        By what was seen so far: no delay longer than the longest wait is expected."""
+        From the waits so far: no delay longer than the longest wait is expected."""
         if not self.pending:
             return None
         waits, model = self._waits, self._model_nearby(self.scale)
@@ -156,9 +156,9 @@ class DelayReport:
         return model.expected(self.X[self.out][:, self._relevant_columns], age, np.inf) / self.pending
 
     def expected(self, within: str | timedelta | None = None, *, rounds: int | None = None) -> float:
-        """How many outcomes of what is out now come within a time ("1h"), or within so many rounds."""
+        """How many of the pending outcomes come within a time ("1h"), or within so many rounds."""
         if (within is None) == (rounds is None):
-            raise InvalidInput('give a time, such as "1h", or rounds=10')
+            raise InvalidInput('give either a time, such as "1h", or rounds=10')
         if rounds is not None:
             scale: TimeScale = "rounds"
             further = require_number(rounds, "rounds")
@@ -180,9 +180,9 @@ class DelayReport:
     def depends(self) -> tuple[Dependence, ...]:
         """Whether delays depend on the query, on the context, on the outcome; empty while fewer than ten were heard.
 
-        p-values of 999 redraws, from at most 2000 trials spread evenly over the order of asking. Those of query and
-        context allow for each other. What is `found` is so with an error of at most 5 % over all tests (Holm). Delays
-        that change in the course of a study look as if they depended on whatever changed with them."""
+        p-values from 999 redraws, of at most 2000 trials spread evenly over the order of asking. The tests of query and
+        context correct for each other. `found` has an error of at most 5 % over all tests (Holm). Delays that change
+        during a study look as if they depended on anything else that changed with them."""
         tested = {on: verdict for on, verdict in self._verdicts.items() if verdict is not None}
         p_values = sorted(verdict.p for verdict in tested.values())
         passed = [p * (len(p_values) - i) <= LEVEL for i, p in enumerate(p_values)]
@@ -298,7 +298,7 @@ class DelayReport:
 
     @cached_property
     def _depends_beyond_query(self) -> bool:
-        """Whether the outcome still tells something of the delay when query and context are allowed for."""
+        """Whether delays still depend on the outcome after a correction for query and context."""
         with use_one_thread():
             verdict = self._judge_by_outcome(self._select_columns("query", "context", rows=self._waits.came))
         return verdict is not None and verdict.p <= LEVEL
@@ -360,7 +360,7 @@ def report_delays(state: State, now: float, by: TimeScale | None = None) -> Dela
         rounds[k], clock[k] = age[k], seconds[k]
         if row.told is not None:
             came[k], rounds[k], clock[k] = True, row.rounds, max(row.told.at - row.asked.asked_at, 0.0)
-        elif row.failed is not None:  # silent until the first choice that knew it had failed
+        elif row.failed is not None:  # silent until the first choice that knew of the failure
             ended = int(np.searchsorted(knew, history.order[i], side="left"))
             rounds[k], clock[k] = max(min(ended, n) - i, 0), max(row.failed.at - row.asked.asked_at, 0.0)
         else:

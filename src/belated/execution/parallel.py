@@ -1,4 +1,4 @@
-"""The same function for many jobs, on several cores."""
+"""Run one function for many jobs, on several cores."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def run_in_parallel(
 ) -> list[Result]:
     """[run(job) for job in jobs], with `done` called after each; one BLAS thread per worker.
 
-    One worker: here, in this interpreter. More: in fresh ones, which an interrupt does not reach; we end them. With an
-    executor: wherever it works; it stays the user's, and what it has not begun when we stop is cancelled."""
+    With one worker they run in this process. With more they run in new processes, which an interrupt does not reach: we
+    end them. An executor stays the user's: jobs that it has not begun when we stop are cancelled."""
     if not jobs:
         return []
     if executor is not None:

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of long work, and how to stop it."""
+"""Progress bars and Ctrl-C at a terminal."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType, TracebackType
 
-Show = Callable[[int, Callable[[], str]], None]  # (how many are done, what to say beside the bar)
+Show = Callable[[int, Callable[[], str]], None]  # (how many are done, the text next to the bar)
 
 
 class InterruptGate:
-    """Ctrl-C, taken while waiting and never in the middle of an ask or a tell; a second one is taken at once."""
+    """Ctrl-C acts while waiting, never in the middle of an ask or a tell; a second Ctrl-C acts at once."""
 
     def __init__(self) -> None:
         self.came = self.open = self.ours = False
@@ -40,7 +40,7 @@ class InterruptGate:
 
     @contextmanager
     def allow(self) -> Iterator[None]:
-        self.open = True  # before looking: one that comes in between is taken here
+        self.open = True  # before the check: a Ctrl-C in between acts here
         try:
             if self.came:
                 raise KeyboardInterrupt
@@ -71,7 +71,7 @@ def show_progress(total: int, *, shown: bool) -> AbstractContextManager[Show]:
 
 @contextmanager
 def count_progress(total: int, note: str, *, shown: bool) -> Iterator[Callable[[object], None]]:
-    """The same bar, one further at every call of what this gives."""
+    """The same bar; every call of the function it yields counts one more."""
     with show_progress(total, shown=shown) as show:
         done = 0
 

@@ -1,4 +1,4 @@
-"""Regret."""
+"""Simple and cumulative regret of a study, given the noise-free f."""
 
 from __future__ import annotations
 

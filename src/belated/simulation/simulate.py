@@ -1,7 +1,7 @@
-"""A world with delays: it answers a study's queries late, and measures regret.
+"""A simulated world with delays: it answers a study's queries late.
 
 f       the noise-free objective, f(params) or f(params, context); raises Infeasible where there is no value
-s       number of a query; its noise and its delay come from streams keyed (seed, s), the same whoever asks
+s       number of a query; its noise and its delay come from streams keyed (seed, s), the same for every study
 d_s     delay: y_s is told just before ask s + max(1, d_s), or at asked_at + d_s by the clock
 """
 
@@ -24,7 +24,7 @@ from belated.simulation.clock import SimulatedClock
 from belated.study import Study
 from belated.validation import Params, format_value, require_number, require_whole
 
-# What a stream is for. None of them is 0: numpy takes [seed, s, 0] for [seed, s], and that is a study's own stream.
+# One stream for each use. None of them is 0: to numpy [seed, s, 0] is [seed, s], which is a study's own stream.
 NOISE, WAIT = 1, 2
 
 Objective = Callable[..., float]
@@ -34,7 +34,7 @@ Chooser = Callable[[Study], Params]
 
 @dataclass(frozen=True)
 class SimulatedWorld:
-    """What the world answers to query s, and after how long."""
+    """The outcome of query s, and its delay."""
 
     f: Objective
     delay: Delay
@@ -76,8 +76,8 @@ def simulate(
     contexts  one context per round (a list, any iterable, or a function of the round's number) for a contextual study
     every     ask on a schedule ("1h"); or workers: ask whenever one of so many is free. Both drive the study's clock,
               which must be a SimulatedClock
-    choose    what to ask instead of the study's own choice, from the study as it then is: other programs' algorithms
-              in the same world
+    choose    a function of the study that gives the query instead of the study's own choice: to run other programs'
+              algorithms in the same world
 
     Queries still pending from an earlier simulation are answered too. An outcome that is late is told late. Where f
     raises Infeasible, the trial ends as infeasible when its outcome would have come.
@@ -111,7 +111,7 @@ def simulate(
     world = SimulatedWorld(f, delay, sigma, require_whole(seed, "seed"))
     if every is None and workers is None:
         if study.settings.patience.by_clock:
-            raise InvalidInput("patience is by the clock: say every= or workers=, so that the simulation has one")
+            raise InvalidInput("patience is by the clock: give every= or workers=, so that the simulation has a clock")
         return _simulate_rounds(study, world, count, contexts, choose)
     if not isinstance(study.clock, SimulatedClock):
         raise InvalidInput(
@@ -140,7 +140,7 @@ def _list_pending(study: Study) -> list[Trial]:
 
 
 def reply(study: Study, world: SimulatedWorld, trial: Trial) -> None:
-    """Tell the outcome, unless the caller has ended the trial meanwhile ("lost" ends nothing: an outcome is taken)."""
+    """Tell the outcome, unless the caller has ended the trial in between ("lost" still accepts an outcome)."""
     now = study.trial(trial.number)
     if not now.takes_outcome:
         return
@@ -170,7 +170,9 @@ def _simulate_rounds(
 
     known = 0
     for _ in range(rounds):
-        for s in range(known + 1, study.rounds + 1):  # pending from before, and what the caller asked in between
+        for s in range(
+            known + 1, study.rounds + 1
+        ):  # pending from before, and queries that the caller asked in between
             if (other := study.trial(s)).status in ("pending", "expired"):
                 expect(other)
         answer(study.rounds + 1)
@@ -189,7 +191,7 @@ def _ask_on_schedule(every: float) -> Pace:
 
 
 def _ask_when_free(workers: int) -> Pace:
-    """As soon as fewer than `workers` queries keep one busy: when the workers-th last of them is free."""
+    """Ask as soon as fewer than `workers` queries are running."""
     if workers < 1:
         raise InvalidInput(f"workers must be at least 1 (got {workers})")
     return lambda free, last: last if len(free) < workers else max(last, heapq.nlargest(workers, free)[-1])
@@ -213,12 +215,12 @@ def _simulate_clock(
     on_their_way = {number: when for when, number, _ in coming}
 
     def back(t: Trial) -> float:
-        """When the worker of a trial that was asked before has, or had, what came of it."""
-        if t.failure == "infeasible":  # a trial does not say when it failed: when its outcome would have come
+        """When the worker of an earlier trial is, or was, free."""
+        if t.failure == "infeasible":  # the time of a failure is not stored: use the time of its outcome
             return t.asked_at + world.wait(t)
         return on_their_way.get(t.number, t.told_at or t.asked_at)
 
-    busy = [(t.asked_at, back(t)) for t in asked]  # each query's worker: since when, and until when at the longest
+    busy = [(t.asked_at, back(t)) for t in asked]  # for each query's worker: busy since, and until at the latest
 
     def answer(until: float) -> None:
         while coming and coming[0][0] <= until:
@@ -227,7 +229,7 @@ def _simulate_clock(
             reply(study, world, trial)
 
     def free() -> list[float]:
-        patience = study.settings.patience  # which may change on the way
+        patience = study.settings.patience  # it may change during the simulation
         m = patience.m if patience.by_clock else math.inf
         return [min(until, since + m) for since, until in busy]
 

@@ -1,4 +1,4 @@
-"""What may be asked: named parameters or a finite set, and the one border between dictionaries and arrays.
+"""The space of queries, named parameters or a finite set: from dictionaries to arrays and back.
 
 A space encodes params (a dictionary of plain Python values) as a row on the unit cube (see learner/gp/domain.py),
 and decodes such a row, never outside its bounds.
@@ -70,7 +70,7 @@ class Space:
         return np.array(self.encode_as_list(params))
 
     def encode_as_list(self, params: Params) -> list[float]:
-        """The row of a complete dictionary, as a list: every event that is read goes through here."""
+        """The row of a complete dictionary, as a list; faster than an array, for reading many events."""
         if not isinstance(params, dict) or params.keys() != self._named:
             with prefix_errors(self._prefix):
                 check_names(params, self.names, all_of_them=True)
@@ -90,7 +90,7 @@ class Space:
         return frozenset(self.names)
 
     def as_given(self, partial: Params) -> dict[str, Any]:
-        """Some params as plain values, to the last digit what the user gave; to be used once they have been encoded."""
+        """Some params as plain values, exactly as the user gave them; encode them first, which checks them."""
         if isinstance(self.parameters, Points):
             return {name: require_plain(partial[name]) for name in self.names if name in partial}
         kinds = zip(self.names, self.parameters, strict=True)
@@ -115,7 +115,7 @@ class Space:
         return {name: p.decode(part) for name, p, part in zip(self.names, self.parameters, parts, strict=True)}
 
     def fix(self, partial: Params) -> dict[int, list[float]]:
-        """Some parameters encoded: position -> columns, by position. Points have `matching` instead."""
+        """Some parameters encoded, as position -> columns. Points have `matching` instead."""
         if isinstance(self.parameters, Points):
             raise TypeError("Points are fixed by matching(partial)")
         fixed = {}

@@ -1,4 +1,4 @@
-"""A finite set of queries: the paper's Q, as the user has it."""
+"""A finite set of queries, the paper's Q, in the user's units."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Points:
         """The number of the point that equals params."""
         check_names(params, self.names, all_of_them=True)
         i = self._by_row.get(tuple(make_key(_require_plain(name, params[name])) for name in self.names))
-        return int(self.matching(params)[0]) if i is None else i  # matching says what is wrong
+        return int(self.matching(params)[0]) if i is None else i  # matching raises the error
 
     def encode(self, params: Params) -> list[float]:
         row: list[float] = self.domain.Q[self.index(params)].tolist()
@@ -144,7 +144,7 @@ def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
 
 
 def _read_table(points: object, names: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[tuple[Scalar, ...], ...]]:
-    """The names, and one tuple of values per point, of whatever Points was given."""
+    """The names, and one tuple of values per point, from the argument of Points."""
     if not _is_list(points):
         raise InvalidInput(
             f"points must be a list of dictionaries or an array (n,) or (n, d) (got {format_value(points)})"
