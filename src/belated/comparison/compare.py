@@ -186,7 +186,7 @@ def measure_run(study: Study, world: World) -> CandidateRun:
 
 
 def measure_regrets(worlds: Sequence[World], courses: Sequence[CandidateRun], k: int) -> tuple[Array, Array]:
-    """Simple and cumulative regret (candidates, seeds, rounds), against the best value found by the search or a candidate."""
+    """Simple and cumulative regret (candidates, seeds, rounds), against the best value that was found at all."""
     gaps = np.array([course.gap for course in courses]).reshape(len(worlds), k, -1)
     simple = np.array([course.simple for course in courses]).reshape(gaps.shape)
     for i, world in enumerate(worlds):

@@ -5,7 +5,8 @@ d_i       a_i - b_i
 
 The sign-flip test asks how often |Σ s_i d_i| ≥ |Σ d_i| when every sign s_i = ±1 is equally likely, as it is when the
 two curves are exchangeable. All 2^n choices of signs are counted without listing them: the sums of the first half
-of the runs are combined with those of the second. Wilcoxon's signed-rank test is the same with ranks in place of the |d_i|.
+of the runs are combined with those of the second. Wilcoxon's signed-rank test is the same with ranks in place of the
+|d_i|.
 """
 
 from __future__ import annotations
