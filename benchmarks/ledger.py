@@ -426,7 +426,7 @@ def hyperparameters() -> Mapping[str, Any]:
 def fit_due(study: belated.Study, t: int, last: int | None) -> bool:
     """Whether query t is chosen after a fit, in a study that has heard everything before it."""
     schedule = study.settings.algorithm.fitting.schedule
-    return t > study.settings.initial and schedule.due(t, t - 1, last, 0 if last is None else last - 1, t - 1)
+    return t > study.settings.initial and schedule.is_due(t, t - 1, last, 0 if last is None else last - 1, t - 1)
 
 
 def aged(url: str, trials: int) -> int:

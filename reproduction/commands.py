@@ -19,7 +19,7 @@ import click
 
 from belated.errors import BelatedError, InvalidInput
 from belated.execution.parallel import count_cores
-from belated.execution.terminal import progress_bar
+from belated.execution.terminal import show_progress
 from belated.wording import format_count, format_table
 from reproduction.panels import BEYOND, PANELS, READINGS, Panel, select_panels
 from reproduction.run_costs import format_seconds
@@ -235,7 +235,7 @@ def _run_panels(
     if len(left) < len(wanted):
         click.echo(f"{format_count(len(wanted) - len(left), 'run')} of {len(wanted)} are there already.")
     results: list[RunResult] = []
-    with progress_bar(len(left), shown=True) as show:
+    with show_progress(len(left), shown=True) as show:
 
         def note(result: RunResult) -> None:
             results.append(result)
@@ -259,7 +259,7 @@ def _run_theory(quick: bool, folder: Path, workers: int, pool: Executor | None) 
 
     wanted = experiments.list_jobs(quick)
     rows: list[Measurement] = []
-    with progress_bar(len(wanted), shown=True) as show:
+    with show_progress(len(wanted), shown=True) as show:
         done = 0
 
         def note(measurements: list[Measurement]) -> None:

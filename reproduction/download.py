@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from belated.errors import BelatedError, InvalidInput
-from belated.execution.terminal import progress_bar
+from belated.execution.terminal import show_progress
 from belated.validation import format_names, format_value
 from reproduction.datasets import DATASETS, Conversion, Dataset, hash_numbers, is_intended
 
@@ -95,7 +95,7 @@ def _download_first(pooch: Any, wanted: Dataset, to: Path) -> None:
 def _convert(pooch: Any, name: str, converted: Conversion, to: Path) -> None:
     """The file, made of what upstream has."""
     files = []
-    with progress_bar(len(converted.urls), shown=True) as show:
+    with show_progress(len(converted.urls), shown=True) as show:
         for i, url in enumerate(converted.urls):
             show(i, lambda: name)
             files.append(to.with_name(f"part{i}"))

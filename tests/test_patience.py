@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from belated.errors import InvalidInput
-from belated.patience import Patience, duration
+from belated.patience import Patience, parse_duration
 from belated.validation import format_value
 
 
@@ -37,8 +37,8 @@ from belated.validation import format_value
     ],
 )
 def test_duration(value: Any, seconds: float) -> None:
-    assert duration(value) == seconds
-    assert type(duration(value)) is float
+    assert parse_duration(value) == seconds
+    assert type(parse_duration(value)) is float
 
 
 WRITTEN = 'must be a number and a unit such as "14d", "1h", "15m", "90s"'
@@ -76,7 +76,7 @@ KINDS = 'must be a timedelta, seconds, or a string such as "90s"'
 )
 def test_duration_refuses(value: Any, rule: str) -> None:
     with pytest.raises(InvalidInput, match=rf"^every {re.escape(rule)} \(got [^\n]*\)$"):
-        duration(value, "every")
+        parse_duration(value, "every")
 
 
 @pytest.mark.parametrize(

@@ -103,12 +103,12 @@ def test_a_url_says_what_keeps_the_study_and_a_name_finds_it() -> None:
         Study.create("sqlite:///a.db", space=X, silence="unknown")
 
 
-# Silence must be said -------------------------------------------------------------------------------------------------
+# Silence must be given ------------------------------------------------------------------------------------------------
 
 
 def test_silence_has_no_default() -> None:
     sentence = refusal()
-    assert sentence.startswith("silence must be said: what does an unheard outcome mean?")
+    assert sentence.startswith("silence must be given: what does an unheard outcome mean?")
     for option in ("floor", "unknown", "waiting", "ignored"):
         assert f'"{option}"' in sentence
 
@@ -182,7 +182,7 @@ def test_the_sdf_pair_requires_a_patience(name: str) -> None:
 @pytest.mark.parametrize(("patience", "shown"), [(20, "20 rounds"), ("14d", "14d")])
 def test_the_baselines_refuse_a_patience(name: str, patience: Any, shown: str) -> None:
     sentence = refusal(Contradiction, algorithm=name, patience=patience)
-    assert sentence.startswith(f"{name} knows no patience")
+    assert sentence.startswith(f"{name} has no patience")
     assert sentence.endswith(f"leave it out (got {shown})")
 
 

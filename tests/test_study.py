@@ -173,7 +173,7 @@ def test_an_outcome_is_still_taken_after_lost_and_not_after_the_others() -> None
     for number, kind in ((2, "infeasible"), (3, "withdrawn")):
         with pytest.raises(AlreadyEnded) as refused:
             study.tell(number, 0.5)
-        assert str(refused.value) == f"trial {number} ended as {kind}; an outcome is taken only after lost (got 0.5)"
+        assert str(refused.value) == f"trial {number} ended as {kind}; an outcome is accepted only after lost (got 0.5)"
     assert statuses(study) == ["heard", "failed", "failed"]
 
 

@@ -270,7 +270,7 @@ def test_an_empty_file_is_a_store_to_be(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
-    bad_file(path, Unreadable, "is not a store of belated's")
+    bad_file(path, Unreadable, "is not a store of belated")
 
 
 def test_a_file_of_another_program(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from belated.study import Study, studies
 if TYPE_CHECKING:
     from belated import algorithms, confidence, delays, events, kernels, policies, silence
     from belated.comparison.compare import compare
-    from belated.comparison.compared import ComparisonResult
+    from belated.comparison.result import ComparisonResult
     from belated.delays.advice import Advice
     from belated.delays.report import DelayReport
     from belated.execution.optimize import Run
@@ -54,7 +54,7 @@ MODULES = ("algorithms", "confidence", "delays", "events", "kernels", "policies"
 LAZY = {
     "Advice": "belated.delays.advice",
     "CheckReport": "belated.record.check",
-    "ComparisonResult": "belated.comparison.compared",
+    "ComparisonResult": "belated.comparison.result",
     "DelayReport": "belated.delays.report",
     "Regret": "belated.simulation.regret",
     "Run": "belated.execution.optimize",

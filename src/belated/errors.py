@@ -1,6 +1,6 @@
 """Every error belated raises: one root, one class per cause; the docstring is the message when none is given.
 
-Last, what it warns of."""
+The last class is a warning."""
 
 
 class BelatedError(Exception):
@@ -35,7 +35,7 @@ class KeyTaken(BelatedError, ValueError):
 
 
 class Taken(BelatedError):
-    """A ledger has this number, outcome or key already; what is there counts."""
+    """A ledger has this number, outcome or key already; the first one counts."""
 
 
 class UnknownStudy(BelatedError, LookupError):
@@ -47,11 +47,11 @@ class AlreadyExists(BelatedError, ValueError):
 
 
 class Closed(BelatedError, RuntimeError):
-    """This study is closed: outcomes are still taken, queries are no longer asked."""
+    """This study is closed: outcomes are still accepted, queries are no longer asked."""
 
 
 class Unreadable(BelatedError, OSError):
-    """This is not a store of belated's, or one that this version cannot read."""
+    """This is not a store of belated, or one that this version cannot read."""
 
 
 class Unreachable(BelatedError, ConnectionError):
@@ -83,7 +83,7 @@ class Infeasible(BelatedError):
 
 
 class NoWorkers(BelatedError, RuntimeError):
-    """There is nobody left to evaluate f; trials that were out stay pending and are evaluated first by the next run."""
+    """No worker is left to evaluate f; trials without an outcome stay pending: the next run evaluates them first."""
 
 
 class WorkerLost(BelatedError, RuntimeError):
@@ -91,4 +91,4 @@ class WorkerLost(BelatedError, RuntimeError):
 
 
 class SilenceWarning(UserWarning):
-    """What silence means to a study does not seem to fit the delays that it has seen."""
+    """The study's silence does not seem to fit its delays."""

@@ -50,7 +50,7 @@ class Objective:
         return cls(goal="maximize" if goal == "maximize" else "minimize", floor=worst, ceiling=best, limits=(lo, hi))
 
     def amend(self, floor: object, limits: object) -> Objective:
-        """The same with another floor, or other limits, where one is given."""
+        """The same with a new floor or new limits, where given."""
         return Objective.of(
             self.goal,
             self.floor if floor is None else floor,
@@ -64,7 +64,7 @@ class Objective:
 
     @property
     def bounds(self) -> Bounds:
-        """What the learner needs to know of it."""
+        """The part of it that the learner needs."""
         return Bounds(self.sign, self.floor, self.ceiling)
 
     def accept(self, value: object) -> float:
@@ -78,7 +78,7 @@ class Objective:
         return y
 
     def flag(self, y: float) -> str:
-        """What to say of an outcome beyond the floor or the ceiling; empty when there is nothing to say."""
+        """A note on an outcome beyond the floor or the ceiling; empty if it is within."""
         if self.floor is not None and self.sign * y < self.sign * self.floor:
             return f"the outcome {y!r} is worse than the floor {self.floor!r}"
         if self.ceiling is not None and self.sign * y > self.sign * self.ceiling:

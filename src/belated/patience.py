@@ -1,4 +1,4 @@
-"""How long an outcome is waited for: m, in rounds (section 3.1) or by the clock (App. A.4), stated or chosen."""
+"""Patience: how long to wait for an outcome, in rounds (Section 3.1) or by the clock (App. A.4)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ ALLOWED = 'a number of rounds such as 20, a time such as "2h" or "14d", "auto", 
 WRITTEN = re.compile(r"\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(ms|[smhdw])\s*", re.ASCII)
 
 
-def duration(value: str | timedelta | int | float, what: str = "duration") -> float:
+def parse_duration(value: str | timedelta | int | float, what: str = "duration") -> float:
     """Seconds of "14d", "1.5h", "15m", "90s", "500ms", "2w", a timedelta, or a number of seconds; more than 0."""
-    seconds = _seconds(value, what)
+    seconds = _parse_seconds(value, what)
     if not 0 < seconds < math.inf:
         raise InvalidInput(f"{what} must be more than 0 and finite (got {format_value(value)})")
     return seconds
 
 
-def _seconds(value: object, what: str) -> float:
+def _parse_seconds(value: object, what: str) -> float:
     if isinstance(value, timedelta):
         return value.total_seconds()
     if not isinstance(value, str):
@@ -47,7 +47,7 @@ def _seconds(value: object, what: str) -> float:
 class Patience:
     """m: after so many rounds, or seconds by the clock, an outcome counts as late; inf when it never does.
 
-    With `auto` the study chooses m as it sees delays, and m is the one in force: inf before the first.
+    With `auto` the study chooses m from its delays, and m is its present choice: inf before the first.
 
     >>> from belated import Patience
     >>> str(Patience.of("36h")), Patience.of(20).m, Patience.of("90s").by_clock
@@ -77,7 +77,7 @@ class Patience:
         if isinstance(value, str) and WRITTEN.fullmatch(value) is None:
             raise InvalidInput(f"patience must be {ALLOWED} (got {format_value(value)})")
         if isinstance(value, str | timedelta):
-            return cls(duration(value, "patience"), by_clock=True)
+            return cls(parse_duration(value, "patience"), by_clock=True)
         if not is_number(unwrap(value)):
             raise InvalidInput(f"patience must be {ALLOWED} (got {format_value(value)})")
         return cls(require_number(value, "patience"))
@@ -94,4 +94,4 @@ class Patience:
         texts = [f"{self.m / size:.0f}{unit}" for unit, size in SECONDS.items() if unit != "w"]
         texts.append(f"{self.m / 0.001:.0f}ms")
         short = [text for text in texts if len(text) < 12 and "inf" not in text]
-        return next((text for text in short if _seconds(text, "patience") == self.m), f"{self.m!r}s")
+        return next((text for text in short if _parse_seconds(text, "patience") == self.m), f"{self.m!r}s")

@@ -12,17 +12,17 @@ from belated.learner.gp.scale import describe_stand_in
 Failure = Literal["lost", "infeasible", "withdrawn"]
 FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
 Status = Literal["pending", "heard", "late", "expired", "failed"]
-ENOUGH = 1e-6  # of the acquisition's range: how near a replayed maximum must come on another machine
+ENOUGH = 1e-6  # of the acquisition's range: how close a replayed maximum must be on another machine
 
 
 def takes_outcome(told: bool, failure: Failure | None) -> bool:
-    """Whether an outcome told now counts: none was told before, and the trial has not failed, or is merely lost."""
+    """Whether an outcome told now counts: none was told before, and the trial has not failed or is only lost."""
     return not told and failure in (None, "lost")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A query and what is known of it, as of the call that returned it.
+    """A query and everything known about it at the time of the call that returned it.
 
     >>> from belated import Real, Study
     >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -40,7 +40,7 @@ class Trial:
     asked_at: float  # τ_t, seconds
     status: Status
     outcome: float | None = None  # y_t, once told
-    delay: float | None = None  # d_t, once told: rounds, or seconds by the clock; None where it was not waited for
+    delay: float | None = None  # d_t, once told: rounds, or seconds by the clock; None where there is no delay
     told_at: float | None = None  # seconds
     known_from: int | None = None  # the first number whose choice knew the outcome, or the next number
     noise: float | None = None  # standard deviation that came with the outcome
@@ -56,13 +56,13 @@ class Trial:
 
     @property
     def has_delay(self) -> bool:
-        """Whether its outcome was, or is, waited for. One that came together with its query was not."""
+        """Whether its outcome has, or will have, a delay. One that was added together with its query has none."""
         return self.outcome is None or self.delay is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """What became of a tell.
+    """The result of a tell.
 
     >>> from belated import Real, Study
     >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", ceiling=1.0, seed=0)
@@ -95,19 +95,19 @@ class Belief(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class WorstValue:
-    """The value that counts as the worst: the floor, or what stands in for one that nobody stated.
+    """The value that counts as the worst: the floor, or what stands in for it if none was stated.
 
     >>> from belated import Real, Study
     >>> print(Study.create(space={"x": Real(0, 1)}, silence="floor", floor=0.0, seed=0).floor)
     floor 0
     """
 
-    value: float | None  # None: nothing was heard to stand in, and the prior mean does
+    value: float | None  # None: nothing was heard yet, and the prior mean stands in
     stated: bool
-    used: bool  # whether silence, the algorithm or an infeasible query makes use of it
+    used: bool  # whether silence, the algorithm or an infeasible query uses it
 
     def __str__(self) -> str:
-        """In words, those of a trial's note where it is not stated."""
+        """In words; the same as in a trial's note where it is not stated."""
         return f"floor {self.value:g}" if self.stated else describe_stand_in(self.value)
 
 
@@ -125,12 +125,12 @@ class Replay:
     number: int
     params: Mapping[str, Any]  # what was chosen this time
     same: bool  # bit for bit what was recorded
-    alike: bool  # computed by the same versions, so that it ought to be
+    alike: bool  # computed by the same versions, so `same` must be True
     gap: float  # how far the recorded query is from this maximum, as a share of the acquisition's range
 
     @property
     def ok(self) -> bool:
-        """Whether the recorded choice stands: bit for bit under the recorded versions, else nearly as good."""
+        """Whether the recorded choice is confirmed: bit for bit under the same versions, else nearly as good."""
         return self.same or (not self.alike and self.gap <= ENOUGH)
 
     def __str__(self) -> str:

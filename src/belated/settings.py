@@ -1,4 +1,4 @@
-"""Everything a study is created with, checked, and with what the algorithm implies filled in."""
+"""The settings of a study: checked, with those that the algorithm implies filled in."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Repeats = Literal["always", "heard", "never"]
 RegretKind = Literal["simple", "cumulative"]
 
 SILENCE_HELP = (
-    'silence must be said: what does an unheard outcome mean? "floor" (no news is the worst news), '
+    'silence must be given: what does an unheard outcome mean? "floor" (no news is the worst news), '
     '"unknown" (it is coming, it is merely late), "waiting" (the floor while pending, then nothing), '
     '"fading" (it could be either: the delays will tell), or "ignored"'
 )
@@ -58,7 +58,7 @@ class Settings:
     seed: int
 
     def spec(self) -> dict[str, Any]:
-        """The settings as plain values, for a ledger; only what has a name can be written down."""
+        """The settings as plain values, for a ledger; only what belated knows by name can be stored."""
         for what, value, again in (
             ("algorithm", self.algorithm, lambda: read_algorithm(self.algorithm.spec())),
             ("silence", self.silence, lambda: read_silence(self.silence.spec())),
@@ -69,7 +69,7 @@ class Settings:
                 same = False
             if not same:
                 raise InvalidInput(
-                    f"{what} must be one that belated knows by name, to be kept (got {format_value(value)})"
+                    f"{what} must be one that belated knows by name: no other can be stored (got {format_value(value)})"
                 )
         objective = self.objective
         return {
@@ -124,12 +124,12 @@ class Settings:
         )
 
 
-# What specs of version 0.1 call a setting, and what it is called since.
+# Names of settings in specs of version 0.1, and their names since then.
 RENAMED = {"objective": "regret"}
 
 
 def _translate(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A stored spec with the names of today."""
+    """A stored spec with the present names."""
     return {RENAMED.get(name, name): value for name, value in spec.items()}
 
 
@@ -150,14 +150,14 @@ def settle_settings(
     initial: int | None,
     seed: int | None,
 ) -> Settings:
-    """The settings of a study from what the user said, refusing what contradicts the algorithm."""
+    """The settings of a study from what the user gave; what contradicts the algorithm is refused."""
     chosen = algorithm if isinstance(algorithm, Algorithm) else find_algorithm(algorithm)
     m = Patience.of(patience)
     if chosen.implied.patience == "needed" and math.isinf(m.m) and not m.auto:
         raise InvalidInput(f'{chosen.name} needs patience: a number of rounds, or a time such as "14d"')
     if chosen.implied.patience == "none" and (m.auto or not math.isinf(m.m)):
         raise Contradiction(
-            f"{chosen.name} knows no patience, its pending stay pending until heard; leave it out (got {m})"
+            f"{chosen.name} has no patience: queries stay pending until heard; leave patience out (got {m})"
         )
     queries = Space.of(space)
     first = chosen.opening.initial(len(queries.widths)) if initial is None else require_whole(initial, "initial")
@@ -191,9 +191,9 @@ def settle_settings(
         seed=drawn,
     )
     problem = settings.problem
-    _ = problem.kernel  # refuses at once a kernel that does not fit the space
+    _ = problem.kernel  # raises here, not at the first ask, if the kernel does not fit the space
     if isinstance(chosen.width.beta, Theory) and chosen.width.beta.gain == "greedy":
-        require_finite_queries(problem)  # and a gain that is not defined on it
+        require_finite_queries(problem)  # the same for a gain that is not defined on it
     return settings
 
 
@@ -229,7 +229,7 @@ def _settle_implied(
 
 
 def check_agreement(name: str, kept: Settings, said: Settings) -> Settings:
-    """The settings of a study that exists, if the user says the same again; parameters may come in another order."""
+    """The settings of an existing study, if the user gives the same again; parameters may be in another order."""
     before, now = kept.spec(), said.spec()
     for field in before:
         if before[field] == now[field]:
@@ -258,7 +258,7 @@ def _list_parts(space: Space | None) -> dict[str, object]:
 
 
 def _find_difference(field: str, before: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, str]:
-    """The first part in which two things differ, as the one and as the other has it; empty if there is none."""
+    """The first part in which two settings differ, once as in `before` and once as in `now`; empty if there is none."""
     for part in (*before, *now):
         if before.get(part) == now.get(part) or (part == field and not (before and now)):
             continue
@@ -270,7 +270,7 @@ def _find_difference(field: str, before: Mapping[str, object], now: Mapping[str,
 
 
 def _describe_setting(value: object) -> str:
-    """A setting or a parameter as a person would say it."""
+    """A setting or a parameter in words."""
     match value:
         case None:
             return "none"

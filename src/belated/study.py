@@ -1,9 +1,9 @@
-"""A study: ask what to try next, tell what came of it, whenever it comes.
+"""A study: ask what to try next, and tell the outcome whenever it comes.
 
-The learner's loop over a ledger. All that a choice depends on is in the ledger's events and the study's settings, so a
-study made again from the same trials and seed asks the same queries.
+A choice depends only on the events in the ledger and the study's settings, so a study built again from the same trials
+and seed asks the same queries.
 
-(Longer than most files here: everything that a user calls on a study, with its docstrings, in one place.)
+(The file is long because everything that a user calls on a study is here, with its docstrings.)
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ if TYPE_CHECKING:
     from belated.execution.optimize import Run
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
-LONGEST_KEY = 512  # a key is part of an index, and PostgreSQL's take 2700 bytes
+LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
 AnEvent = TypeVar("AnEvent", bound=Event)
 Result = TypeVar("Result")
 
 
 class Study:
-    """What to try next, and what came of it; kept in memory, in a SQLite file or in PostgreSQL.
+    """What to try next, and the outcomes; stored in memory, in a SQLite file or in PostgreSQL.
 
     >>> from belated import Real, Study
     >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -89,8 +89,8 @@ class Study:
         """Use Study.create or Study.open."""
         self.name, self.clock = name, clock
         self._ledger, self._created, self._state, self._cache = ledger, settings, State(settings), Cache()
-        self._lock = threading.RLock()  # of the state; never held while a choice or a belief is computed
-        self._thinking = threading.Lock()  # of the cache, while one is
+        self._lock = threading.RLock()  # for the state; never held while a choice or a belief is computed
+        self._cache_lock = threading.Lock()  # for the cache, held while one is computed
         self._sync()
 
     @classmethod
@@ -115,7 +115,7 @@ class Study:
         seed: int | None = None,
         clock: Callable[[], float] | None = None,
     ) -> Study:
-        """A new study; with a url the one of that name, if there is one with the same settings.
+        """A new study; with a url, an existing study of that name with the same settings is opened.
 
         url        where it is kept: "sqlite:///lab.db" or "postgresql://user@host/database"; None: in memory
         name       what it is called there: letters, digits, ".", "_" and "-"; in memory it may be left out
@@ -127,13 +127,14 @@ class Study:
         limits     (lo, hi): outcomes outside are refused
         silence    what an unheard outcome means: "floor", "unknown", "waiting", "fading", "ignored", "nearest", or a
                    value of belated.silence
-        patience   rounds, or "14d", "90s", a timedelta: after it an outcome is late. None: never. "auto": as `advise`
-                   says, in rounds, from when it can say so; "auto-clock": by the clock
+        patience   rounds, or "14d", "90s", a timedelta: after it an outcome is late. None: never. "auto": follows
+                   `advise`, in rounds, as soon as there is an advice; "auto-clock": by the clock
         late       "use" late outcomes in the model, or "ignore" them (they are recorded either way)
         algorithm  "default", one of the paper's six names, or a value of belated.algorithms
-        regret     "simple": the best query counts; "cumulative": every one does. None: cumulative with a context
-        repeats    "always", "heard" (none that is pending while others are left) or "never" ask a query again
-        initial    space-filling queries to begin with; None: what suits the space
+        regret     "simple": only the best query counts; "cumulative": every query does. None: cumulative with a context
+        repeats    whether a query may be asked again: "always", "heard" (not while it is pending, unless no others are
+                   left) or "never"
+        initial    space-filling queries to begin with; None: a number that suits the space
         seed       makes every choice repeatable; None: drawn, see study.seed
         clock      a function returning seconds; None: time.time
 
@@ -196,7 +197,7 @@ class Study:
 
     @property
     def settings(self) -> Settings:
-        """What the study was created with, its floor and limits as amended, its patience as it is now.
+        """The settings, with floor and limits as amended and patience as it is now.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, algorithm="GP-UCB-SDF", floor=0.0, patience=20, seed=0)
@@ -207,7 +208,7 @@ class Study:
 
     @property
     def original_settings(self) -> Settings:
-        """What the study was created with, before anything was amended.
+        """The settings that the study was created with, before any amendment.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="floor", floor=0.0, seed=0)
@@ -219,7 +220,7 @@ class Study:
 
     @property
     def seed(self) -> int:
-        """What its choices are drawn with; chosen at random where none was given, and kept.
+        """The seed of its choices; drawn at random if none was given, and stored.
 
         >>> from belated import Real, Study
         >>> Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=7).seed
@@ -258,7 +259,7 @@ class Study:
         params: Params | None = None,
         key: str | None = None,
     ) -> Trial | list[Trial]:
-        """The next query to try; with n a list of n, all for one context, each of them a round.
+        """The next query to try; with n a list of n queries, all for one context. Each is a round.
 
         params fixes some coordinates by hand. The same key again gives the same trial or trials.
 
@@ -282,7 +283,7 @@ class Study:
 
             def events() -> list[Asked | Adjusted]:
                 with self._lock:
-                    if self._keyed(key, call) is not None:
+                    if self._find_by_key(key, call) is not None:
                         return []
                     if self._state.closed:
                         raise Closed
@@ -290,26 +291,26 @@ class Study:
 
             asked = [event.number for event in self._write(events, turn) if isinstance(event, Asked)]
         with self._lock:
-            first = asked[0] if asked else self._keyed(key, call) or 0
-            trials = [self._trial(s) for s in range(first, first + count)]
+            first = asked[0] if asked else self._find_by_key(key, call) or 0
+            trials = [self._read_trial(s) for s in range(first, first + count)]
             return trials[0] if n is None else trials
 
     def _choose(
         self, count: int, context: Params | None, fixed: Params | None, key: str | None
     ) -> list[Asked | Adjusted]:
-        """Choose `count` queries; the second of a batch knows the first. What is told meanwhile, none of them knows.
+        """Choose `count` queries. In a batch, each query knows those before it; none knows what is told meanwhile.
 
-        Where patience is ours to choose and it is time to, a change comes before them, for all that come after."""
+        Where the study chooses patience and a change is due, that event comes first."""
         events: list[Asked | Adjusted] = []
         for part in range(count):
-            considered_at = self._now()
+            considered_at = self._read_clock()
             with self._lock:
                 if part == 0:
                     knew, state = self._state.position, self._state if count == 1 else self._state.fork()
                     change = self._consider_patience(considered_at)
                 number, before = state.next_number, state.versions
                 compute = prepare_choice(state, considered_at, context, fixed)
-            with self._thinking, use_one_thread():
+            with self._cache_lock, use_one_thread():
                 choice = compute(self._cache)
             event = Asked(
                 number=number,
@@ -317,7 +318,7 @@ class Study:
                 context=context,
                 knew=knew,
                 considered_at=considered_at,
-                asked_at=self._now(),
+                asked_at=self._read_clock(),
                 fixed=fixed,
                 note=choice.note,
                 fitted=None if choice.fitted is None else choice.fitted.to_dict(),
@@ -351,7 +352,7 @@ class Study:
         noise: float | None = None,
         key: str | None = None,
     ) -> Receipt:
-        """What came of a trial (or of its number). Final: the same value again is a duplicate, another one is refused.
+        """Tell the outcome of a trial (or of a number). It is final: the same value is a duplicate, another is refused.
 
         at     when it really came, in seconds of the study's clock or as a datetime; None: now
         noise  the standard deviation of this outcome's noise, when it is known
@@ -366,12 +367,12 @@ class Study:
         """
         with self._lock:
             self._sync()
-            number = self._number(trial)
-            y, sigma, when = self.settings.objective.accept(value), self._noise(noise), self._at(at)
+            number = self._find_number(trial)
+            y, sigma, when = self.settings.objective.accept(value), self._check_noise(noise), self._read_time(at)
             call = ("tell", number, y, sigma)
 
             def events() -> list[Told | Refused]:
-                if self._keyed(key, call) is not None:
+                if self._find_by_key(key, call) is not None:
                     return []
                 match self._state.rows[number - 1].judge_outcome(y, sigma):
                     case "new":
@@ -383,20 +384,20 @@ class Study:
 
             written = self._write(events)
             row = self._state.rows[number - 1]
-            if row.judge_outcome(y, sigma) != "duplicate":  # which it is by now, if it was taken
-                raise _contradicted(row, y, sigma)
-            first = bool(written) or self._keyed(key, call) is not None
-            late = self._state.status(number, self._now()) == "late"
-            return self._receipt(number, ("late" if late else "heard") if first else "duplicate")
+            if row.judge_outcome(y, sigma) != "duplicate":  # it is a duplicate now, if it was accepted
+                raise _explain_conflict(row, y, sigma)
+            first = bool(written) or self._find_by_key(key, call) is not None
+            late = self._state.status(number, self._read_clock()) == "late"
+            return self._make_receipt(number, ("late" if late else "heard") if first else "duplicate")
 
-    def _receipt(self, number: int, status: Literal["heard", "duplicate", "late"]) -> Receipt:
-        trial = self._trial(number)
+    def _make_receipt(self, number: int, status: Literal["heard", "duplicate", "late"]) -> Receipt:
+        trial = self._read_trial(number)
         used = trial.status == "heard" or self.settings.late == "use"
         notes = [] if trial.outcome is None else [self.settings.objective.flag(trial.outcome)]
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at < trial.asked_at:
-            notes.append("it came before it was asked: that counts as no delay")
-        if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._now() + 60.0:
-            notes.append("it comes later than now by the study's clock")
+            notes.append("it came before it was asked, which counts as a delay of 0")
+        if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._read_clock() + 60.0:
+            notes.append("its time is later than now by the study's clock")
         if not used:
             patience = self._state.patience_of(self._state.rows[number - 1])
             notes.append(f"it came after patience ({patience}): recorded, and not used by the model")
@@ -414,7 +415,7 @@ class Study:
         noise: float | None = None,
         key: str | None = None,
     ) -> Trial:
-        """A query that was tried before or elsewhere: it takes the next number; without a value it is pending.
+        """Add a query that was tried before or elsewhere. It gets the next number; without a value it is pending.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -428,13 +429,13 @@ class Study:
         given = self.settings.space.as_given(params)
         with self._ledger.lock_asks(self._sync) as turn, self._lock:
             self._sync(turn)
-            y, sigma = None if value is None else self.settings.objective.accept(value), self._noise(noise)
+            y, sigma = None if value is None else self.settings.objective.accept(value), self._check_noise(noise)
             if sigma is not None and y is None:
                 raise InvalidInput("noise belongs to an outcome; give a value with it")
-            call, when = ("add", freeze(given), freeze(words), y, sigma), self._at(at)
+            call, when = ("add", freeze(given), freeze(words), y, sigma), self._read_time(at)
 
             def events() -> list[Asked | Told]:
-                if self._keyed(key, call) is not None:
+                if self._find_by_key(key, call) is not None:
                     return []
                 if self._state.closed:
                     raise Closed
@@ -453,11 +454,11 @@ class Study:
                 return [asked] if y is None else [asked, Told(number=asked.number, value=y, noise=sigma, at=when)]
 
             written = self._write(events, turn)
-            return self._trial(written[0].number if written else self._keyed(key, call) or 0)
+            return self._read_trial(written[0].number if written else self._find_by_key(key, call) or 0)
 
     def fail(self, trial: Trial | int, kind: Failure) -> Trial:
-        """End a trial without an outcome: "lost" (nobody's fault: no information), "infeasible" (x caused it: counts as
-        the floor), or "withdrawn".
+        """End a trial without an outcome: "lost" (no information about x), "infeasible" (x caused it: counts as the
+        floor), or "withdrawn".
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -468,7 +469,7 @@ class Study:
         """
         with self._lock:
             self._sync()
-            number = self._number(trial)
+            number = self._find_number(trial)
             if kind not in FAILURES:
                 raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {format_value(kind)})")
 
@@ -481,12 +482,12 @@ class Study:
                     )
                 if row.failed is not None and row.failed.kind != kind:
                     raise AlreadyEnded(f"trial {number} ended as {row.failed.kind} before (got {kind!r})")
-                return [Failed(number=number, kind=kind, at=self._now())] if row.failed is None else []
+                return [Failed(number=number, kind=kind, at=self._read_clock())] if row.failed is None else []
 
             self._write(events)
             if self._state.rows[number - 1].failed is None:
-                events()  # an outcome came in between: say so
-            return self._trial(number)
+                events()  # an outcome came in between: raise the error
+            return self._read_trial(number)
 
     def amend(
         self,
@@ -498,9 +499,9 @@ class Study:
         floor: float | None = None,
         limits: tuple[float, float] | None = None,
     ) -> Trial | None:
-        """Put right an outcome that was told wrongly, or the study's floor or limits.
+        """Correct an outcome that was told wrongly, or the study's floor or limits.
 
-        What was there stays in the ledger, and so does the reason.
+        The ledger keeps the old value and the reason.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -518,20 +519,20 @@ class Study:
                 self.settings.objective.amend(floor, limits)  # refuses what does not fit together
                 lo_hi = None if limits is None else (float(limits[0]), float(limits[1]))
                 worst = None if floor is None else float(floor)
-                event = Amended(number=None, reason=reason, at=self._now(), floor=worst, limits=lo_hi)
+                event = Amended(number=None, reason=reason, at=self._read_clock(), floor=worst, limits=lo_hi)
                 self._write(lambda: [event])
                 return None
             if floor is not None or limits is not None or value is None:
                 raise InvalidInput("amend a trial (trial, value), or the study (floor=, limits=)")
-            number = self._number(trial)
+            number = self._find_number(trial)
             if self._state.rows[number - 1].told is None:
                 raise NothingHeard(f"trial {number} has no outcome to amend; tell it")
-            y, sigma = self.settings.objective.accept(value), self._noise(noise)
-            self._write(lambda: [Amended(number=number, reason=reason, at=self._now(), value=y, noise=sigma)])
-            return self._trial(number)
+            y, sigma = self.settings.objective.accept(value), self._check_noise(noise)
+            self._write(lambda: [Amended(number=number, reason=reason, at=self._read_clock(), value=y, noise=sigma)])
+            return self._read_trial(number)
 
     def close(self) -> None:
-        """Ask no more. Outcomes of what is out are still taken.
+        """Stop asking. Outcomes of pending trials are still accepted.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -542,15 +543,15 @@ class Study:
         >>> study.ask()
         Traceback (most recent call last):
             ...
-        belated.errors.Closed: This study is closed: outcomes are still taken, queries are no longer asked.
+        belated.errors.Closed: This study is closed: outcomes are still accepted, queries are no longer asked.
         """
         with self._lock:
             self._sync()
-            self._write(lambda: [] if self._state.closed else [Ended(at=self._now())])
+            self._write(lambda: [] if self._state.closed else [Ended(at=self._read_clock())])
 
     def disconnect(self) -> None:
-        """Let go of files and connections; the next call opens them again. A study that nobody holds any more does this
-        by itself, and so does `with Study.open(...) as study:` at its end.
+        """Close files and connections; the next call opens them again. This also happens at the end of
+        `with Study.open(...) as study:`, and when a study is no longer referenced.
 
         >>> from belated import Real, Study
         >>> study = Study.create("sqlite:///lab.db", "shelf", space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -581,21 +582,21 @@ class Study:
     ) -> Run:
         """Evaluate f until the study has `rounds` trials, on many workers at once; run it again to go on.
 
-        f         f(params), or f(params, context), returning a number. An exception, or what is no finite number, ends
-                  the trial as lost; raising belated.Infeasible ends it as infeasible
-        rounds    the study's total, those asked by earlier runs and by others included
-        workers   how many evaluations are out at once
-        executor  any concurrent.futures.Executor. None: processes of our own, which import f: it has to stand at the
-                  top level of a module, and a script calls optimize under if __name__ == "__main__":
+        f         f(params), or f(params, context), returning a number. An exception, or a value that is not a finite
+                  number, ends the trial as lost; raising belated.Infeasible ends it as infeasible
+        rounds    the study's total, including queries of earlier runs and of other processes
+        workers   how many evaluations run at once
+        executor  any concurrent.futures.Executor. None: new processes, which import f: it must be defined at the
+                  top level of a module, and a script must call optimize under if __name__ == "__main__":
         contexts  one context per round (a list, any iterable, or a function of the round's number)
         progress  a bar on stderr, if that is a terminal
-        resume    first evaluate the trials that have no outcome yet: those an earlier run left behind. Say False in
-                  a process that joins others at work on the same study, or it evaluates again what they have out
+        resume    first evaluate the trials without an outcome that an earlier run left. Use False in a process that
+                  joins others on the same study, or it evaluates again what they are evaluating
 
-        A call that outlasts patience is not waited for: another query is asked in its place, and its outcome is told
-        when it comes before the end. Patience in rounds passes as other calls come back; where calls may hang, use one
-        by the clock. A worker process that dies is replaced and its trial evaluated again; the second time it is lost.
-        Ctrl-C ends the workers and loses nothing: what was being evaluated stays pending.
+        A call that outlasts patience does not block: another query is asked in its place, and its outcome is still told
+        if it comes before the end. Patience in rounds passes as other calls come back; where calls may hang, use
+        patience by the clock. A worker process that dies is replaced and its trial evaluated again; the second time it
+        is lost. Ctrl-C ends the workers and loses nothing: trials that were being evaluated stay pending.
 
         >>> from concurrent.futures import ThreadPoolExecutor
         >>> from belated import Real, Study
@@ -614,7 +615,7 @@ class Study:
     # Looking ----------------------------------------------------------------------------------------------------------
 
     def trials(self) -> list[Trial]:
-        """Every trial, as of now.
+        """All trials, as they are now.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -624,10 +625,10 @@ class Study:
         """
         with self._lock:
             self._sync()
-            return [self._trial(s) for s in range(1, self._state.next_number)]
+            return [self._read_trial(s) for s in range(1, self._state.next_number)]
 
     def trial(self, number: int) -> Trial:
-        """One trial, as of now.
+        """One trial, as it is now.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -637,7 +638,7 @@ class Study:
         """
         with self._lock:
             self._sync()
-            return self._trial(self._number(number))
+            return self._read_trial(self._find_number(number))
 
     def events(self) -> list[Event]:
         """Everything that happened to the study, in order.
@@ -678,7 +679,7 @@ class Study:
 
     @property
     def closed(self) -> bool:
-        """Whether it asks no more.
+        """Whether the study is closed: it asks no more queries.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -692,8 +693,8 @@ class Study:
 
     @property
     def floor(self) -> WorstValue:
-        """The worst value to reckon with, in the user's units: the floor as it was stated or amended, or else the worst
-        outcome in use (the largest when minimizing), which stands in for it; print it.
+        """The worst value of f, in the user's units: the floor as stated or amended, or else the worst outcome in use
+        (the largest when minimizing), which stands in for it; print it.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="floor", seed=0)
@@ -705,7 +706,7 @@ class Study:
         """
         with self._lock:
             self._sync()
-            return find_worst(self._state, self._now())
+            return find_worst(self._state, self._read_clock())
 
     def queries(self) -> list[dict[str, Any]] | None:
         """Every query of the space, when they can be listed.
@@ -737,7 +738,7 @@ class Study:
             ]
             if not told:
                 raise NothingHeard
-            return self._trial(-max(told)[1])
+            return self._read_trial(-max(told)[1])
 
     def recommend(self, context: Params | None = None) -> dict[str, Any]:
         """The params where the belief's mean is best, over the whole space.
@@ -753,7 +754,7 @@ class Study:
             _, z = self._state.encode_context(context)
             if not any(row.told is not None for row in self._state.rows):
                 raise NothingHeard
-            known = look_at(self._state, self._now())
+            known = look_at(self._state, self._read_clock())
             situation = find_situation(self._state, known.history, z)
         anywhere = replace(situation, taken=np.empty((0, self.settings.space.domain.D)))
 
@@ -764,7 +765,7 @@ class Study:
         return self.settings.space.decode(self._use_belief(known, z, best))
 
     def posterior(self, points: Sequence[Params], context: Params | None = None) -> Belief:
-        """Mean and standard deviation of f at some points, the pending filled as the study's silence says now.
+        """Mean and standard deviation of f at some points, with the pending filled by the study's silence.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -782,25 +783,25 @@ class Study:
             mean, std = belief.posterior.mean_and_std(rows)
             if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
                 raise FloatingPointError
-            return Belief(scale.user(mean), scale.width * std)
+            return Belief(scale.to_user(mean), scale.width * std)
 
         with self._lock:
             self._sync()
-            known = look_at(self._state, self._now())
+            known = look_at(self._state, self._read_clock())
         return self._use_belief(known, z, both)
 
     def _use_belief(self, known: Knowledge, z: Array, use: Callable[[ModelBelief, Scale], Result]) -> Result:
-        """What a use of the belief gives; older hyperparameters serve where the newest fail."""
+        """The result of `use` on the belief, with older hyperparameters if the newest fail."""
         problem, h, t = known.problem, known.history, known.t
 
         def attempt(fitted: Hyperparameters | None) -> Result:
             return use(*compute_belief(problem, h, t, fitted, problem.silence, self._cache, z, exact=True))
 
-        with self._thinking, use_one_thread():
+        with self._cache_lock, use_one_thread():
             return try_hyperparameters(known.fits, attempt)
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
-        """What was seen of the delays so far: how long outcomes take, how many are still to come, and whether delays
+        """The delays so far: how long outcomes take, how many are still to come, and whether delays
         depend on the query, the context or the outcome; print it. In rounds or by the clock; None: as patience is.
 
         Warns (SilenceWarning) where silence counts as the floor and delays seem to depend on the query.
@@ -818,7 +819,7 @@ class Study:
 
         with self._lock:
             self._sync()
-            report = report_delays(self._state, self._now(), by)
+            report = report_delays(self._state, self._read_clock(), by)
         if report.warning:
             warnings.warn(report.warning, SilenceWarning, stacklevel=2)
         return report
@@ -840,11 +841,11 @@ class Study:
 
         with self._lock:
             self._sync()
-            basis = AdviceBasis.of(self._state, self._now(), by)
+            basis = AdviceBasis.of(self._state, self._read_clock(), by)
         return replace(basis.advise(), warning=basis.delays.warning)
 
     def replay(self, number: int) -> Replay:
-        """Compute a trial's choice again, from what it knew and nothing else.
+        """Compute a trial's choice again, only from what it knew.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -854,19 +855,19 @@ class Study:
         """
         with self._lock:
             self._sync()
-            asked = self._state.rows[self._number(number) - 1].asked
+            asked = self._state.rows[self._find_number(number) - 1].asked
         if asked.by_hand:
             raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
         return replay_choice(self._created, self._ledger.read(), asked)
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
-    def _now(self) -> float:
+    def _read_clock(self) -> float:
         return require_number(self.clock(), "the clock's reading")
 
-    def _at(self, at: float | datetime | None) -> float:
+    def _read_time(self, at: float | datetime | None) -> float:
         if at is None:
-            return self._now()
+            return self._read_clock()
         if not isinstance(at, datetime):
             return require_number(at, "at")
         try:
@@ -874,10 +875,10 @@ class Study:
         except (ValueError, OverflowError):
             raise InvalidInput(f"at must be a time that the clock can show (got {format_value(at)})") from None
 
-    def _trial(self, s: int) -> Trial:
-        return self._state.trial(s, self._now())
+    def _read_trial(self, s: int) -> Trial:
+        return self._state.trial(s, self._read_clock())
 
-    def _number(self, trial: Trial | int) -> int:
+    def _find_number(self, trial: Trial | int) -> int:
         s = trial.number if isinstance(trial, Trial) else trial
         last = len(self._state.rows)
         if isinstance(s, np.integer):
@@ -892,7 +893,7 @@ class Study:
             )
         return s
 
-    def _noise(self, noise: float | None) -> float | None:
+    def _check_noise(self, noise: float | None) -> float | None:
         if noise is None:
             return None
         if self.settings.algorithm.model.noise == "one":
@@ -905,13 +906,13 @@ class Study:
         return sigma
 
     def _sync(self, ledger: Ledger | None = None) -> None:
-        """Catch up with what others have written."""
+        """Read and apply the events that others have written."""
         with self._lock:
             for event in (ledger or self._ledger).read(self._state.position):
                 self._state.apply(event)
 
     def _write(self, events: Callable[[], Sequence[AnEvent]], ledger: Ledger | None = None) -> Sequence[AnEvent]:
-        """Append what `events` makes of the state as it is now; when someone else was first, look again."""
+        """Append the events that `events` makes from the state; if another process was first, read again and retry."""
         while True:
             made = events()
             if not made:
@@ -922,14 +923,14 @@ class Study:
                 except Taken:
                     self._sync(ledger)
                     continue
-                if last == self._state.position + len(made):  # nobody wrote in between: what was written is all
+                if last == self._state.position + len(made):  # nobody wrote in between
                     for event in made:
                         self._state.apply(event)
                 else:
                     self._sync(ledger)
                 return made
 
-    def _keyed(self, key: str | None, call: tuple[object, ...]) -> int | None:
+    def _find_by_key(self, key: str | None, call: tuple[object, ...]) -> int | None:
         """The number of the trial that the same call with this key was about; None when the key is new."""
         if key is None:
             return None
@@ -942,7 +943,7 @@ class Study:
         event = self._state.table.keys.get(key)
         if event is None:
             return None
-        before = self._call_of(event)
+        before = self._recall(event)
         if before != call:
             raise KeyTaken(
                 f"key {format_value(key)} was used before, for another {before[0]}; "
@@ -950,8 +951,8 @@ class Study:
             )
         return event.number
 
-    def _call_of(self, event: Asked | Told) -> tuple[object, ...]:
-        """What the user said when this was recorded."""
+    def _recall(self, event: Asked | Told) -> tuple[object, ...]:
+        """The user's call that recorded this event."""
         if isinstance(event, Told):
             return ("tell", event.number, event.value, event.noise)
         if not event.by_hand:
@@ -961,16 +962,17 @@ class Study:
         return ("add", freeze(event.params), freeze(event.context), value, noise)
 
 
-def _contradicted(row: TrialRecord, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:
-    """What to say of an outcome that contradicts how a trial ended."""
+def _explain_conflict(row: TrialRecord, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:
+    """The error for an outcome that contradicts how a trial ended."""
     number = row.asked.number
     if row.told is not None:
-        before = _outcome(row.told.value, row.told.noise)
+        before = _format_outcome(row.told.value, row.told.noise)
         return AlreadyTold(
-            f"trial {number} was told before, with {before}; feedback is never overwritten (got {_outcome(y, noise)})"
+            f"trial {number} was told before, with {before}; feedback is never overwritten "
+            f"(got {_format_outcome(y, noise)})"
         )
     kind = row.failed.kind if row.failed is not None else "failed"
-    return AlreadyEnded(f"trial {number} ended as {kind}; an outcome is taken only after lost (got {y!r})")
+    return AlreadyEnded(f"trial {number} ended as {kind}; an outcome is accepted only after lost (got {y!r})")
 
 
 def _check_name(name: object) -> None:
@@ -989,5 +991,5 @@ def studies(url: str) -> list[str]:
     return open_store(url).names()
 
 
-def _outcome(value: float, noise: float | None) -> str:
+def _format_outcome(value: float, noise: float | None) -> str:
     return repr(value) if noise is None else f"{value!r} (noise {noise!r})"

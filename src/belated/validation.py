@@ -1,4 +1,4 @@
-"""Plain values: what may stand in a dictionary of params, and the checks that every border makes of them."""
+"""Plain values, as in a dictionary of params, and the checks on them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def unwrap(value: object) -> object:
 
 
 def format_value(value: object) -> str:
-    """A value as an error shows it: never long, and never an error of its own (repr of 5000 digits raises)."""
+    """A value as an error shows it: short, and never raising another error (repr of 5000 digits does)."""
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an integer of about {int(value.bit_length() * math.log10(2)) + 1} digits"
     try:
@@ -54,7 +54,7 @@ def is_positive(value: object) -> TypeGuard[int | float]:
 
 
 def require_number(value: object, what: str = "value") -> float:
-    """The value as a finite float; True, "0.5", NaN, inf and 10**400 are none."""
+    """The value as a finite float; True, "0.5", NaN, inf and 10**400 are refused."""
     given = unwrap(value)
     if not is_number(given):
         raise InvalidInput(f"{what} must be a number (got {format_value(value)})")
@@ -83,7 +83,7 @@ def require_rule(what: str, value: object, rule: str, holds: Callable[[float], b
 
 
 def require_whole(value: object, what: str = "value") -> int:
-    """The value as an int; True and 2.0 are none."""
+    """The value as an int; True and 2.0 are refused."""
     given = unwrap(value)
     if not isinstance(given, int) or isinstance(given, bool):
         raise InvalidInput(f"{what} must be an integer (got {format_value(value)})")
@@ -124,7 +124,7 @@ def scale_to_unit(x: float, low: float, high: float) -> float:
 
 @contextmanager
 def prefix_errors(prefix: str) -> Iterator[None]:
-    """Puts the prefix in front of what an error inside says."""
+    """Put the prefix before the message of an error inside."""
     try:
         yield
     except InvalidInput as error:

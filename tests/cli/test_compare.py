@@ -36,7 +36,7 @@ def test_table_answer_and_picture() -> None:
     assert ran.exit_code == 0
     assert "Regret after 6 rounds, mean ± standard error" in ran.stdout
     assert "default *   unknown  none" in ran.stdout or "default *  unknown  none" in ran.stdout
-    assert "With 2 seeds nothing can be told from chance" in ran.stdout
+    assert "With 2 seeds no difference can be more than chance" in ran.stdout
     assert "This world is the study's own belief, and no better than that" in ran.stdout
     assert ran.stdout.endswith("The picture: flask-compared.png\n")
     assert Path("flask-compared.png").read_bytes().startswith(b"\x89PNG")
@@ -90,7 +90,7 @@ def test_nothing_heard_is_one_sentence() -> None:
     ran = run("compare", "fresh", "--store", STORE)
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert ran.stderr == (
-        "Error: nothing has been heard yet: there is no belief to make a world of; tell an outcome first\n"
+        "Error: nothing has been heard yet, so there is no belief to draw a world from; tell an outcome first\n"
     )
 
 

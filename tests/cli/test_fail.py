@@ -13,7 +13,7 @@ def test_a_failed_trial_takes_an_outcome_only_after_lost() -> None:
     assert run_json("fail", "lab", "1", "lost")["failure"] == "lost"
     assert invoke("fail", "2", "infeasible").stdout == "Trial 2: infeasible\n"
     invoke("tell", "1", "0.5")
-    assert "an outcome is taken only after lost" in invoke("tell", "2", "0.5", code=2).stderr
+    assert "an outcome is accepted only after lost" in invoke("tell", "2", "0.5", code=2).stderr
 
 
 REFUSED = [

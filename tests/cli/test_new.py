@@ -157,7 +157,7 @@ REFUSED = [
     (["new", "a", "b"], "the arguments must be NAME (got a b)"),
     (["new", "a/b", "--real", "x", "0", "1", "--silence", "unknown"], "name must match [A-Za-z0-9._-]{1,128}"),
     (["new", "other"], "declare a space: --space space.toml"),
-    (["new", "other", "--real", "x", "0", "1"], "silence must be said"),
+    (["new", "other", "--real", "x", "0", "1"], "silence must be given"),
     ([*OPTIONS, "--real", "x", "0"], "--real must be followed by NAME LOW HIGH"),
     ([*OPTIONS, "--choice"], "--choice must be followed by NAME A,B,..."),
     (

@@ -13,7 +13,7 @@ import belated
 from belated import Choice, Integer, InvalidInput, NothingHeard, Points, Real, SimulatedClock, Study, simulate
 from belated.comparison.candidates import choose_time_scale, list_candidates, round_patience
 from belated.comparison.compare import CandidateRun, measure_regrets, measure_run
-from belated.comparison.compared import LEVEL, ComparisonResult, build_result
+from belated.comparison.result import LEVEL, ComparisonResult, build_result
 from belated.comparison.world import ByDifferences, read_source
 from belated.learner.delays.distributions import ByInput, Exponential, Fixed, Poisson, Sometimes
 from belated.simulation.regret import measure_regret
@@ -72,7 +72,7 @@ def test_the_spread_of_the_draws_is_the_belief_s() -> None:
     rows = study.settings.space.encode_all(GRID[::8])
     draws = np.array([made_of.g.draw(made_of.problem, np.random.default_rng(k))(rows) for k in range(200)])
     mean, std = made_of.g.posterior.mean_and_std(rows)
-    assert draws.mean(axis=0) == pytest.approx(made_of.g.scale.user(mean), abs=4 * np.max(draws.std(axis=0)) / 12)
+    assert draws.mean(axis=0) == pytest.approx(made_of.g.scale.to_user(mean), abs=4 * np.max(draws.std(axis=0)) / 12)
     assert draws.std(axis=0) == pytest.approx(made_of.g.scale.width * std, rel=0.3, abs=0.02)
 
 
@@ -347,7 +347,7 @@ def test_bad_input_is_one_sentence_before_any_work(said: Any, sentence: str) -> 
 def test_a_study_that_has_heard_nothing_is_no_world() -> None:
     study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
     study.ask()
-    with pytest.raises(NothingHeard, match="nothing has been heard yet: there is no belief to make a world of"):
+    with pytest.raises(NothingHeard, match="nothing has been heard yet, so there is no belief to draw a world from"):
         belated.compare(study)
     study.add({"x": 0.5}, 1.0)
     with pytest.raises(NothingHeard, match="no delay has been seen yet: every outcome was added together with its tri"):
@@ -398,7 +398,8 @@ def test_what_is_within_chance_is_said_to_be() -> None:
     found = answer(SPREAD.tolist(), (SPREAD + wobble).tolist(), (SPREAD + 1).tolist())
     assert "comes out best, with simple regret 0.14" in found.answer
     assert "but that difference is within chance (p = " in found.answer
-    assert found.answer.endswith("1 of the 2 others cannot be told from it: default (silence unknown).")
+    last = "Of the 2 others, 1 does not differ from it by more than chance: default (silence unknown)."
+    assert found.answer.endswith(last)
     assert found.best.p > LEVEL
 
 
@@ -406,12 +407,13 @@ def test_the_study_s_own_settings_may_be_best() -> None:
     found = answer(SPREAD.tolist(), (SPREAD + 0.2).tolist())
     assert found.best is found.own
     assert found.answer.startswith("What the study uses serves it best: default (silence unknown), with simple regret")
-    assert answer(SPREAD.tolist(), SPREAD.tolist()).answer.endswith("The other one cannot be told from it.")
+    same = answer(SPREAD.tolist(), SPREAD.tolist()).answer
+    assert same.endswith("The other one does not differ from it by more than chance.")
 
 
 def test_too_few_seeds_are_said_to_be() -> None:
     found = answer([0.5, 0.6], [0.1, 0.2], [0.7, 0.8])
-    assert found.answer.endswith("With 2 seeds nothing can be told from chance; that takes 7.")
+    assert found.answer.endswith("With 2 seeds no difference can be more than chance; that takes 7.")
     assert answer([0.5], [0.1]).table.splitlines()[0] == (
         "Regret after 1 round, mean; sorted and compared by simple regret"
     )

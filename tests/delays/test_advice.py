@@ -227,7 +227,7 @@ def test_it_prints_a_table_and_a_reason() -> None:
         ({"silence": "floor"}, "the floor; an outcome that comes later is still used"),
         ({"silence": "unknown"}, "a query that was not heard counts as never asked"),
         ({"silence": "waiting"}, "a query that was not heard counts as never asked"),
-        ({"silence": "ignored"}, "Silence is nothing to the model"),
+        ({"silence": "ignored"}, "The model ignores silence"),
     ],
 )
 def test_what_patience_means(said: dict[str, Any], words: str) -> None:
@@ -253,7 +253,7 @@ def test_auto_is_a_setting_like_any_other(tmp_path: Path) -> None:
 
 
 def test_the_baselines_know_no_patience_and_the_pair_may_leave_it_to_us() -> None:
-    with pytest.raises(Contradiction, match=r"GP-BUCB knows no patience.*\(got auto\)"):
+    with pytest.raises(Contradiction, match=r"GP-BUCB has no patience.*\(got auto\)"):
         create(algorithm="GP-BUCB", patience="auto")
     assert create(algorithm="GP-TS-SDF", patience="auto").settings.patience.auto
 
@@ -298,7 +298,7 @@ def test_an_advice_near_the_patience_in_force_changes_nothing() -> None:
     assert not adjust(replace(advice, recommended=14.0, current=Patience(12.0, auto=True)), 0.0)
     assert adjust(replace(advice, recommended=15.0, current=Patience(12.0, auto=True)), 0.0)
     assert not adjust(replace(advice, recommended=None), 0.0)
-    with pytest.raises(InvalidInput, match="not for the study to choose"):
+    with pytest.raises(InvalidInput, match="for the study to change it"):
         adjust(replace(advice, current=Patience(14.0)), 0.0)
 
 
@@ -422,8 +422,8 @@ def test_check_finds_a_change_that_is_not_the_studys_to_make(tmp_path: Path) -> 
     url = f"sqlite:///{tmp_path}/lab.db"
     change = Adjusted(m=5.0, by_clock=False, reason="because", at=0.0)
     for name, patience, wrong, words in (
-        ("stated", 3, change, "patience 3 rounds was changed, which is not for the study to do"),
-        ("scale", "auto", replace(change, by_clock=True), "was changed, which is not for the study to do"),
+        ("stated", 3, change, "patience 3 rounds was changed, which the study may not do"),
+        ("scale", "auto", replace(change, by_clock=True), "was changed, which the study may not do"),
         ("zero", "auto", replace(change, m=0.0), "patience was changed to 0.0: it needs a time, and a reason"),
         ("half", "auto", replace(change, m=2.5), "patience was changed to 2.5: it needs a time, and a reason"),
         ("mute", "auto", replace(change, reason=" "), "it needs a time, and a reason"),

@@ -6,8 +6,8 @@ d_s      delay of query s; age[t, s] = t - s in rounds (Section 3.1), τ̄_t - �
 ỹ_{s,t}  y_s 1{d_s ≤ min(m, age)}
 m        patience, inf for the four baselines
 
-`transcribed` is the paper, lines 274-341 and 915-927; `asked` is belated. They share nothing: not the kernel, the
-solver, the scale of y, nor β_t and λ. Only the normals of a Thompson draw must be the same, default_rng([seed, t]).
+`transcribed` is the paper, Sections 3.1 and 3.2 and App. A.4; `asked` is belated. They share nothing: not the kernel,
+the solver, the scale of y, nor β_t and λ. Only the normals of a Thompson draw must be the same, default_rng([seed, t]).
 """
 
 import math
@@ -163,7 +163,7 @@ def horizon(theory, t):
 
 
 def beta_t(name, beta, t, K, X, lam):
-    """Line 301 (UCB), line 732 (TS); without B_y for the baselines. γ is realised, or greedy over 1 - 1/e."""
+    """Section 3.2 (UCB), App. A.3 (TS); without B_y for the baselines. γ is realised, or greedy over 1 - 1/e."""
     if not isinstance(beta, Theory):
         return beta
     if beta.gain == "greedy":
@@ -388,7 +388,7 @@ def test_sixty_rounds_tell_small_mistakes_apart(name, m):
         assert transcribed(name, world, K, **({"m": m, "seed": 11} | wrong)) != right, wrong
     for other in set(NAMES) - {name}:
         assert transcribed(other, world, K, m=m if other in SDF else math.inf, seed=11) != right, other
-    # line 279's words (heard after d_s more queries have started) are one round later than its formula
+    # Section 3.1 says it in words too (heard after d_s more queries have started): one round later than its formula
     assert transcribed(name, replace(world, delay=world.delay + 1), K, m=m, seed=11) != right
 
 

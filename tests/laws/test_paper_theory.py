@@ -509,7 +509,7 @@ def test_theorem_2_is_tight_for_queries_that_know_nothing_of_each_other(T):
 
 
 def test_the_regret_of_gp_ts_sdf_is_within_theorem_3():
-    """The display at 899 from its second line to its last: the realised ν_t σ_{t-1}(x_t), then their bound."""
+    """The bound that ends App. A.3, second line to last: the realised ν_t σ_{t-1}(x_t), then their bound."""
     theory, rounds, sigma, r = two_arms("GP-TS-SDF")
     rho, p = DELAY.rho(M), 1 / (4 * math.e * math.sqrt(math.pi))
     beta_T, gamma_T = beta_sdf_ts(theory, rounds.gamma[-1], 1.0), final_gain(theory, sigma)

@@ -223,7 +223,7 @@ def fitted_at(schedule: Schedule, rounds: int, heard=lambda t: t - 1) -> list[in
     at: list[int] = []
     last, last_heard = None, 0
     for t in range(1, rounds + 1):
-        if schedule.due(t, heard(t), last, last_heard, t - 1) and heard(t) >= 3:
+        if schedule.is_due(t, heard(t), last, last_heard, t - 1) and heard(t) >= 3:
             at.append(t)
             last, last_heard = t, heard(t)
     return at

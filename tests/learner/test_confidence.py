@@ -73,7 +73,7 @@ def test_beta_by_hand(beta, delta, gamma, B_y, value):
 
 
 def test_beta_of_thompson_is_beta_of_ucb_at_half_delta():
-    """Line 732: δ replaced by δ/2."""
+    """App. A.3: δ replaced by δ/2."""
     ts = confidence.beta_sdf_ts(theory(delta=0.1), 3.0, 1.0)
     assert_allclose(ts, confidence.beta_sdf_ucb(theory(delta=0.05), 3.0, 1.0), rtol=0, atol=1e-12)
 
@@ -242,7 +242,7 @@ def test_theorem_3_by_hand():
 
 
 def long_theorem_3(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, size, lam):
-    """The display at 899, multiplied out term by term."""
+    """The bound that ends the proof of Theorem 3 (App. A.3), multiplied out term by term."""
     p = np.exp(-1) / np.sqrt(16 * np.pi)
     spread = 1 + np.sqrt(np.log(float(size) ** 2 * float(T) ** 4))
     c1 = np.sqrt(2 / (np.log(lam + 1) - np.log(lam)))

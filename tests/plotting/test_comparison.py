@@ -6,7 +6,7 @@ import pytest
 
 import belated
 from belated.comparison.compare import compare
-from belated.comparison.compared import ComparisonResult
+from belated.comparison.result import ComparisonResult
 from belated.plotting.comparison import choose_rows, draw_comparison
 from belated.plotting.style import FORMATS
 

@@ -481,7 +481,7 @@ def test_what_simulate_refuses_before_it_asks_anything(said: dict[str, Any], sen
 def test_a_study_with_a_context_needs_contexts_and_one_with_a_clock_needs_a_pace() -> None:
     with pytest.raises(InvalidInput, match=r"^contexts must be given: this study has a context$"):
         run(create(context={"z": Real(0, 1)}))
-    with pytest.raises(InvalidInput, match=r"^patience is by the clock: say every= or workers=, "):
+    with pytest.raises(InvalidInput, match=r"^patience is by the clock: give every= or workers=, "):
         run(create(patience="14d"))
 
 

@@ -15,7 +15,7 @@ from belated import Study, Trial, WorstValue, studies
 from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
 from belated.cli._format import format_value
 from belated.errors import NothingHeard
-from belated.patience import Patience, duration
+from belated.patience import Patience, parse_duration
 from belated.record.events import Adjusted, Asked, Event
 from belated.results import Status
 from belated.wording import format_duration, format_table
@@ -45,7 +45,7 @@ def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_t
         print_result({"studies": every}, in_json, lambda: format_studies(every))
         return
     study, now = open_study(url, name), time.time()
-    oldest = 0.0 if older_than is None else duration(older_than, "--older-than")
+    oldest = 0.0 if older_than is None else parse_duration(older_than, "--older-than")
     everything = study.trials()
     trials = [
         trial

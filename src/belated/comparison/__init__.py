@@ -1,1 +1,1 @@
-"""Which settings would have served a study best, in a world made of its own belief and delays."""
+"""Which settings would have been best for a study, simulated from its own belief and delays."""

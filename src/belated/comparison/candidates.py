@@ -1,4 +1,4 @@
-"""What is compared: the study's own settings, and others that it might have had.
+"""The settings that are compared: the study's own, and others that it could have had.
 
 Everything but algorithm, silence and patience is the study's own, unless the algorithm implies it.
 """
@@ -19,8 +19,8 @@ from belated.settings import Settings
 from belated.study import Study
 from belated.validation import format_value
 
-SAID = ("floor", "unknown", "waiting", "fading")  # silences of those whose algorithm implies none
-QUANTILES = (0.5, 0.8, 0.95)  # of the delays seen, for those who know a patience
+SAID = ("floor", "unknown", "waiting", "fading")  # silences to compare, where the algorithm implies none
+QUANTILES = (0.5, 0.8, 0.95)  # quantiles of the delays, for algorithms with a patience
 Wait = int | str | timedelta | None
 Scale = Literal["rounds", "clock"]
 Item = TypeVar("Item")
@@ -29,10 +29,10 @@ UNITS = (("d", 86400.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("ms", 0.001))
 
 @dataclass(frozen=True)
 class Candidate:
-    """Settings that a study might have had."""
+    """Settings that a study could have had."""
 
     settings: Settings
-    own: bool = False  # whether they are what the study has
+    own: bool = False  # whether they are the study's own
 
     @property
     def algorithm(self) -> str:
@@ -49,7 +49,7 @@ class Candidate:
     def __str__(self) -> str:
         """GP-BTS; GP-UCB-SDF (patience 12 rounds); default (silence floor, patience 12 rounds)."""
         parts = [] if self.settings.algorithm.implied.silence is not None else [f"silence {self.silence}"]
-        if _has(self.settings.patience):
+        if _has_patience(self.settings.patience):
             parts.append(f"patience {self.patience}")
         return f"{self.algorithm} ({', '.join(parts)})" if parts else self.algorithm
 
@@ -64,9 +64,9 @@ def name_silence(silence: Silence) -> str:
 
 
 def choose_time_scale(settings: Settings, patience: Sequence[Wait] | None) -> Scale:
-    """Whether time is counted in rounds or by the clock: as the study does, or else as the patience asked for."""
-    said = [Patience.of(m) for m in _list(patience, "patience")]
-    finite = [m for m in (settings.patience, *said) if _has(m)]
+    """Whether time is in rounds or by the clock: as in the study, or else as in the patience given."""
+    said = [Patience.of(m) for m in _require_list(patience, "patience")]
+    finite = [m for m in (settings.patience, *said) if _has_patience(m)]
     if len({m.by_clock for m in finite}) > 1:
         raise Contradiction(
             "patience must be in rounds or by the clock, and the same for all that is compared, the study included "
@@ -75,13 +75,13 @@ def choose_time_scale(settings: Settings, patience: Sequence[Wait] | None) -> Sc
     return "clock" if any(m.by_clock for m in finite) else "rounds"
 
 
-def _has(patience: Patience) -> bool:
-    """Whether there is one: stated, or the study's to choose."""
+def _has_patience(patience: Patience) -> bool:
+    """Whether there is a patience: stated, or chosen by the study."""
     return patience.auto or not math.isinf(patience.m)
 
 
 def round_patience(t: float, scale: Scale) -> int | str:
-    """A patience of at least t, in rounds or as a short duration: no more than a tenth longer."""
+    """A patience of at least t, in rounds or as a short duration, at most a tenth longer."""
     if scale == "rounds":
         return max(1, math.ceil(t))
     unit, size = next((named for named in UNITS if t >= 10 * named[1]), UNITS[-1])
@@ -96,21 +96,23 @@ def list_candidates(
 ) -> list[Candidate]:
     """The study's own settings first, and then every other combination that does not contradict itself.
 
-    waits  patience for those who know one; None: none
+    waits  patience for algorithms that have one; None: none
     """
-    begun = replace(settings.patience, m=math.inf) if settings.patience.auto else settings.patience  # to choose anew
+    begun = (
+        replace(settings.patience, m=math.inf) if settings.patience.auto else settings.patience
+    )  # to be chosen again
     free = replace(
         settings, objective=replace(settings.objective, limits=None), patience=begun
-    )  # a drawn f has no limits
-    known = ["default", *PAPER] if algorithms is None else _list(algorithms, "algorithms")
+    )  # a simulated f has no limits
+    known = ["default", *PAPER] if algorithms is None else _require_list(algorithms, "algorithms")
     chosen = [algorithm if isinstance(algorithm, Algorithm) else find_algorithm(algorithm) for algorithm in known]
-    words = [name for name in SAID if name in SILENCES] if silences is None else _list(silences, "silences")
-    meant = [_silence(word) for word in words]
+    words = [name for name in SAID if name in SILENCES] if silences is None else _require_list(silences, "silences")
+    meant = [_find_silence(word) for word in words]
     found = [Candidate(free, own=True)]
     for algorithm in chosen:
-        for silence in _silences(algorithm, meant, narrowed=silences is not None):
-            for wait in _waits(algorithm, waits):
-                one = Candidate(_settle(free, algorithm, silence, wait))
+        for silence in _list_silences(algorithm, meant, narrowed=silences is not None):
+            for wait in _list_patience(algorithm, waits):
+                one = Candidate(_settle_candidate(free, algorithm, silence, wait))
                 if all(one.key != other.key for other in found):
                     found.append(one)
     if len(found) == 1 and (algorithms is not None or silences is not None):
@@ -119,7 +121,7 @@ def list_candidates(
     return found
 
 
-def _list(values: Sequence[Item] | None, what: str) -> list[Item]:
+def _require_list(values: Sequence[Item] | None, what: str) -> list[Item]:
     if values is None:
         return []
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
@@ -127,7 +129,7 @@ def _list(values: Sequence[Item] | None, what: str) -> list[Item]:
     return list(values)
 
 
-def _silence(said: Any) -> Silence:
+def _find_silence(said: Any) -> Silence:
     if isinstance(said, str) and said in SILENCES:
         return SILENCES[said]
     if isinstance(said, str | type) or not callable(getattr(said, "fill", None)):
@@ -138,24 +140,24 @@ def _silence(said: Any) -> Silence:
     return meant
 
 
-def _silences(algorithm: Algorithm, meant: list[Silence], narrowed: bool) -> list[Silence]:
-    """Those that an algorithm can be told; where it implies one, that one, if it is asked for."""
+def _list_silences(algorithm: Algorithm, meant: list[Silence], narrowed: bool) -> list[Silence]:
+    """The silences for an algorithm; if it implies one, that one, where it is wanted."""
     implied = algorithm.implied.silence
     if implied is None:
         return meant
     return [implied] if implied in meant or not narrowed else []
 
 
-def _waits(algorithm: Algorithm, waits: Sequence[Wait]) -> Iterator[Wait]:
-    """Those that an algorithm can be given."""
+def _list_patience(algorithm: Algorithm, waits: Sequence[Wait]) -> Iterator[Wait]:
+    """The patience values for an algorithm."""
     if algorithm.implied.patience == "none":
         yield None
     else:
         yield from (wait for wait in waits if wait is not None or algorithm.implied.patience is None)
 
 
-def _settle(own: Settings, algorithm: Algorithm, silence: Silence, wait: Wait) -> Settings:
-    """Settings as a study with them would have; what no algorithm implies is the study's own."""
+def _settle_candidate(own: Settings, algorithm: Algorithm, silence: Silence, wait: Wait) -> Settings:
+    """The settings of a candidate; what its algorithm does not imply is the study's own."""
     return Study.create(
         space=own.space,
         context=own.context,

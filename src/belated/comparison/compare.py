@@ -1,4 +1,4 @@
-"""Which settings would have served a study best: every candidate in worlds made of the study, seed by seed."""
+"""Which settings would have been best for a study: every candidate in worlds simulated from it, seed by seed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from belated.comparison.candidates import (
     list_candidates,
     round_patience,
 )
-from belated.comparison.compared import ComparisonResult, Measure, build_result
+from belated.comparison.result import ComparisonResult, Measure, build_result
 from belated.comparison.statistics import MOST
 from belated.comparison.world import World, WorldSource, read_source
 from belated.errors import InvalidInput
@@ -35,7 +35,7 @@ from belated.simulation.simulate import simulate
 from belated.study import Study
 from belated.validation import format_value, require_whole
 
-FEWEST, LONGEST = 30, 200  # rounds, unless said
+FEWEST, LONGEST = 30, 200  # rounds, unless they are given
 
 
 class CandidateJob(NamedTuple):
@@ -47,7 +47,7 @@ class CandidateJob(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CandidateRun:
-    """What came of it, one entry per round."""
+    """The result of a run, one entry per round."""
 
     gap: Array  # instantaneous regret
     simple: Array
@@ -66,12 +66,12 @@ def compare(
     executor: Executor | None = None,
     progress: bool = True,
 ) -> ComparisonResult:
-    """Which algorithm, silence and patience would have served this study best; print the answer.
+    """Which algorithm, silence and patience would have been best for this study; print the answer.
 
     algorithms  names or values; None: the default and the paper's six
     silences    for an algorithm that implies none: names or values; None: floor, unknown, waiting and fading
-    patience    for those who know one: rounds or times, None among them is none; None: what half, 80 % and 95 % of
-                the delays seen come within
+    patience    for algorithms that have one: a list of rounds or times, in which None is no patience; None: the times
+                within which 50, 80 and 95 % of the delays lie
     rounds      queries of every run; None: as many as the study has, from 30 to 200
     seeds       how many worlds, at most 40; every candidate meets them all
     seed        of the first; the same seed gives the same answer
@@ -79,8 +79,8 @@ def compare(
     executor    any concurrent.futures.Executor instead
     progress    a bar on stderr, if that is a terminal
 
-    A world is one function drawn from the study's belief, the noise it has found and the delays it has seen. Regret is
-    simple regret, or cumulative regret where the study says that every query counts. The study itself is not changed.
+    A world is one function drawn from the study's belief, with the noise and the delays of the study. Regret is simple
+    regret, or cumulative regret where the study's `regret` says so. The study itself is not changed.
 
     >>> from belated import Real, Study, compare, simulate
     >>> from belated.delays import Poisson
@@ -91,28 +91,30 @@ def compare(
     >>> answer.best.algorithm
     'GP-BTS'
     """
-    n = _within("seeds", seeds, 1, MOST)
-    first, crew = _within("seed", seed, 0), _within("workers", workers, 1)
-    asked = None if rounds is None else _within("rounds", rounds, 1)
+    n = _require_within("seeds", seeds, 1, MOST)
+    first, crew = _require_within("seed", seed, 0), _require_within("workers", workers, 1)
+    asked = None if rounds is None else _require_within("rounds", rounds, 1)
     scale = choose_time_scale(study.settings, patience)
     wanted = list_candidates(
         study.settings, patience or [1], algorithms, silences
-    )  # refuses early what it will not take
+    )  # raises early if the settings cannot be stored
     made_of = read_source(study, scale)
     if patience is None:
         waits = [round_patience(made_of.seen.quantile(q), scale) for q in QUANTILES]
         wanted = list_candidates(study.settings, waits, algorithms, silences)
-    T = _rounds(study, made_of) if asked is None else asked
+    T = _choose_rounds(study, made_of) if asked is None else asked
     with count_progress(n * len(wanted), f"{len(wanted)} candidates, {n} seeds", shown=progress) as count:
-        worlds = _worlds(made_of, range(first, first + n), T, crew, executor)
+        worlds = _make_worlds(made_of, range(first, first + n), T, crew, executor)
         jobs = [CandidateJob(world, candidate) for world in worlds for candidate in wanted]
         courses = run_in_parallel(run_candidate, jobs, crew, count, executor)
     simple, cumulative = measure_regrets(worlds, courses, len(wanted))
     measure: Measure = study.settings.regret
-    return build_result(wanted, simple, cumulative, measure, _words(made_of, scale, T, n), _warning(made_of))
+    return build_result(
+        wanted, simple, cumulative, measure, _describe_worlds(made_of, scale, T, n), _describe_doubts(made_of)
+    )
 
 
-def _within(what: str, value: object, low: int, high: float = math.inf) -> int:
+def _require_within(what: str, value: object, low: int, high: float = math.inf) -> int:
     count = require_whole(value, what)
     if not low <= count <= high:
         rule = f"at least {low}" if math.isinf(high) else f"from {low} to {high}"
@@ -120,25 +122,25 @@ def _within(what: str, value: object, low: int, high: float = math.inf) -> int:
     return count
 
 
-def _rounds(study: Study, made_of: WorldSource) -> int:
-    """As many as the study has, but not too few to tell anything, nor too many to wait for."""
+def _choose_rounds(study: Study, made_of: WorldSource) -> int:
+    """As many rounds as the study has, within limits: enough for a result, and not too slow."""
     T = min(max(study.rounds, FEWEST), LONGEST)
     Q = made_of.problem.Q
     return min(T, len(Q)) if study.settings.repeats == "never" and Q is not None else T
 
 
 class WorldPlan(NamedTuple):
-    """A world still to be made."""
+    """What is needed to make one world."""
 
     made_of: WorldSource
     number: int
     rounds: int
 
 
-def _worlds(
+def _make_worlds(
     made_of: WorldSource, numbers: Sequence[int], T: int, workers: int, executor: Executor | None
 ) -> list[World]:
-    """One for each seed; with many contexts, each with a best query of its own, that takes a while."""
+    """One world for each seed; slow with many contexts, because each has its own best query."""
     plans = [WorldPlan(made_of, number, T) for number in numbers]
     many = made_of.contexts is not None
     return run_in_parallel(make_world, plans, workers if many else 1, executor=executor if many else None)
@@ -167,7 +169,7 @@ def run_candidate(job: CandidateJob) -> CandidateRun:
 
 
 def measure_run(study: Study, world: World) -> CandidateRun:
-    """Regret in v after each round, as belated.measure_regret has it, with the world's best and worst for all alike."""
+    """Regret in v after each round, as in belated.measure_regret, with the same best and worst for all candidates."""
     trials, sign = study.trials(), study.settings.objective.sign
     gap = world.best - sign * np.array([world.nature.value(trial.params, trial.context) for trial in trials])
     used = [trial.status != "late" or study.settings.late == "use" for trial in trials]
@@ -184,7 +186,7 @@ def measure_run(study: Study, world: World) -> CandidateRun:
 
 
 def measure_regrets(worlds: Sequence[World], courses: Sequence[CandidateRun], k: int) -> tuple[Array, Array]:
-    """Simple and cumulative regret (candidates, seeds, rounds), against the best that the search or anyone found."""
+    """Simple and cumulative regret (candidates, seeds, rounds), against the best value that was found at all."""
     gaps = np.array([course.gap for course in courses]).reshape(len(worlds), k, -1)
     simple = np.array([course.simple for course in courses]).reshape(gaps.shape)
     for i, world in enumerate(worlds):
@@ -199,12 +201,12 @@ def measure_regrets(worlds: Sequence[World], courses: Sequence[CandidateRun], k:
 # In words -----------------------------------------------------------------------------------------------------------
 
 
-def _words(made_of: WorldSource, scale: Scale, T: int, n: int) -> str:
+def _describe_worlds(made_of: WorldSource, scale: Scale, T: int, n: int) -> str:
     delay, settings = made_of.seen, made_of.settings
-    within = _time(delay.quantile(0.5), scale)
+    within = _format_time(delay.quantile(0.5), scale)
     never = "" if delay.comes > 1 - 0.005 else f", {100 * (1 - delay.comes):.0f} % never"
     depend = ", by query or context as they were found to depend on it" if delay.by_input else ""
-    pace = "" if made_of.every is None else f", asked every {_time(made_of.every, scale)}"
+    pace = "" if made_of.every is None else f", asked every {_format_time(made_of.every, scale)}"
     meaning = (
         "what never comes is merely missing"
         if made_of.v is None
@@ -219,13 +221,13 @@ def _words(made_of: WorldSource, scale: Scale, T: int, n: int) -> str:
     )
 
 
-def _warning(made_of: WorldSource) -> str:
+def _describe_doubts(made_of: WorldSource) -> str:
     heard = made_of.seen.report.heard
     if heard >= ENOUGH:
         return ""
     return f"Only {heard} of its outcomes came with a delay: that is little to make a world of."
 
 
-def _time(t: float, scale: Scale) -> str:
+def _format_time(t: float, scale: Scale) -> str:
     wait = round_patience(t, scale)
     return wait if isinstance(wait, str) else f"{wait} round{'' if wait == 1 else 's'}"

@@ -29,7 +29,7 @@ from belated.space import Points
 from belated.study import Study
 from belated.wording import format_count, join_words
 
-ENOUGH_SEEDS = 5  # fewer, and nothing is said of differences
+ENOUGH_SEEDS = 5  # with fewer there is no test of differences
 MEANING = {
     "floor": "no news is the worst news",
     "unknown": "it is coming, it is merely late",
@@ -39,7 +39,7 @@ MEANING = {
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticProblem:
-    """What every method is given."""
+    """The problem that every method gets."""
 
     points: int = 1000
     lengthscale: float = 0.02
@@ -126,7 +126,7 @@ class BeliefSnapshot:
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """What came of a run."""
+    """The result of a run."""
 
     simple: Array  # regret, one per round
     cumulative: Array
@@ -145,7 +145,7 @@ def run_method(run: MethodRun) -> RunResult:
     study = run.method.create_study(problem, seed=run.seed)
     delay = Poisson(problem.mean_delay)
     snapshot, spent = None, 0.0
-    # A seed of its own: the noise must not be drawn from the same numbers as the study's queries.
+    # Its own seed: the noise must not use the same random numbers as the study's queries.
     rounds = simulate(study, f, delay=delay, rounds=problem.rounds, seed=run.seed + 2**32, noise=problem.noise)
     since = time.process_time()
     for trial in rounds:
@@ -219,8 +219,8 @@ class DemoResult:
                 {
                     "algorithm": m.method.algorithm,
                     "silence": m.method.silence,
-                    "simple_regret": _plain_summary(m.simple),
-                    "cumulative_regret": _plain_summary(m.cumulative),
+                    "simple_regret": _summary_to_dict(m.simple),
+                    "cumulative_regret": _summary_to_dict(m.cumulative),
                     "cpu_seconds_per_ask": m.cpu,
                 }
                 for m in self.methods
@@ -234,7 +234,7 @@ def _is_behind(one: MethodResult, best: MethodResult) -> bool:
     return difference.mean > 2.0 * difference.error
 
 
-def _plain_summary(summary: Summary[Array]) -> dict[str, list[float | None]]:
+def _summary_to_dict(summary: Summary[Array]) -> dict[str, list[float | None]]:
     def list_numbers(values: Array) -> list[float | None]:
         return [None if math.isnan(value) else value for value in values.tolist()]
 

@@ -4,8 +4,9 @@ a_i, b_i  the quantity compared, of the i-th run of either curve; runs of the sa
 d_i       a_i - b_i
 
 The sign-flip test asks how often |Σ s_i d_i| ≥ |Σ d_i| when every sign s_i = ±1 is equally likely, as it is when the
-two curves are exchangeable. All 2^n choices of signs are counted, without listing them: those of the first half of the
-runs are met with those of the second. Wilcoxon's signed-rank test is the same with ranks in place of the |d_i|.
+two curves are exchangeable. All 2^n choices of signs are counted without listing them: the sums of the first half
+of the runs are combined with those of the second. Wilcoxon's signed-rank test is the same with ranks in place of the
+|d_i|.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def summarize_curves(runs: Array) -> Summary[Array]:
 
 
 def compare_pairs(a: Sequence[float] | Array, b: Sequence[float] | Array) -> PairedComparison:
-    """Everything that is said of a pair of curves."""
+    """The full comparison of a pair of curves."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     d = subtract_pairs(a, b)
     spread = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0
@@ -92,10 +93,10 @@ def subtract_pairs(a: Sequence[float] | Array, b: Sequence[float] | Array) -> Ar
     if not (np.all(np.isfinite(a)) and np.all(np.isfinite(b))):
         raise InvalidInput("values to be compared must be finite")
     d = a - b
-    return np.where(np.abs(d) <= _close(a, b), 0.0, d)
+    return np.where(np.abs(d) <= _find_tolerance(a, b), 0.0, d)
 
 
-def _close(a: Array, b: Array) -> float:
+def _find_tolerance(a: Array, b: Array) -> float:
     """The distance up to which two values are equal."""
     return ROUNDING * float(max(np.max(np.abs(a)), np.max(np.abs(b))))
 
@@ -103,7 +104,7 @@ def _close(a: Array, b: Array) -> float:
 def sign_flip(a: Sequence[float] | Array, b: Sequence[float] | Array) -> float:
     """The exact two-sided p-value of the mean difference."""
     d = subtract_pairs(a, b)
-    return _as_extreme(d, ROUNDING * float(np.sum(np.abs(a)) + np.sum(np.abs(b))))
+    return _share_as_extreme(d, ROUNDING * float(np.sum(np.abs(a)) + np.sum(np.abs(b))))
 
 
 def signed_ranks(a: Sequence[float] | Array, b: Sequence[float] | Array) -> float:
@@ -111,7 +112,9 @@ def signed_ranks(a: Sequence[float] | Array, b: Sequence[float] | Array) -> floa
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     d = subtract_pairs(a, b)
     d = d[d != 0]
-    return _as_extreme(np.sign(d) * ranks(np.abs(d), _close(a, b)), 0.25)  # sums of ranks are equal or ½ apart
+    return _share_as_extreme(
+        np.sign(d) * ranks(np.abs(d), _find_tolerance(a, b)), 0.25
+    )  # sums of ranks are equal or ½ apart
 
 
 def ranks(values: Sequence[float] | Array, close: float = 0.0) -> Array:
@@ -126,7 +129,7 @@ def ranks(values: Sequence[float] | Array, close: float = 0.0) -> Array:
     return placed
 
 
-def _as_extreme(d: Array, close: float) -> float:
+def _share_as_extreme(d: Array, close: float) -> float:
     """The share of the 2^n choices of signs with |Σ s_i d_i| ≥ |Σ d_i|; sums at most `close` apart count as equal."""
     if len(d) > MOST:
         raise InvalidInput(f"exact tests take at most {MOST} pairs (got {len(d)})")

@@ -1,10 +1,11 @@
-"""A world made of a study: what it believes of f, the noise it has found, the delays it has seen.
+"""A world simulated from a study: a function drawn from its belief, its noise and its delays.
 
-g     what an outcome is when it comes, without noise: drawn from the belief given all outcomes told, one g per seed
-v     what a query is worth: g. Where silence is an outcome to the study (floor, fading), v is drawn too, from a belief
-      in which silence counts as floor + P(it still comes) (mean of g - floor); never better than g
-ρ(x)  the share that ever comes at x: Kaplan and Meier's, near x where delays were found to depend on it; where silence
-      is an outcome (v - floor) / (g - floor), so that v is what a query brings, silence for ever being the floor
+g     the outcome when it comes, without noise: drawn from the belief given all outcomes told, one g per seed
+v     the value of a query: g. Where silence counts as an outcome (floor, fading), v is drawn too, from a belief in
+      which silence counts as floor + P(it still comes) (mean of g - floor); v is never better than g
+ρ(x)  the share that ever comes at x: by Kaplan-Meier, near x where delays were found to depend on it. Where silence
+      counts as an outcome: (v - floor) / (g - floor), so that v is the expected value of a query, where one that is
+      never heard has the value of the floor
 z     columns of the context, before those of the query in every row
 
 Regret is measured in v. The best v is looked for in all queries, or by multistart from an even sequence over the space.
@@ -45,12 +46,12 @@ from belated.validation import Params, freeze
 FUNCTION, CONTEXTS, SEARCH = 3, 4, 5
 WORLDS = 2**32  # seeds of worlds begin here, those of studies at 0: they draw from other streams
 STEP = 1e-4  # on the unit cube, of a gradient by differences
-CANDIDATES, STARTS = 2048, 16  # of the search for the best v
+CANDIDATES, STARTS = 2048, 16  # for the search for the best v
 
 
 @dataclass(frozen=True, eq=False)
 class SeenDelays:
-    """Delays as a study has seen them; one that is longer than all waiting so far never comes."""
+    """The delays of a study; an outcome that takes longer than the longest wait so far never comes."""
 
     report: DelayReport
 
@@ -69,7 +70,7 @@ class SeenDelays:
         return [float(t) for t in np.unique(self.waits.waited[self.waits.came])]
 
     def still_comes(self, age: Array) -> Array:
-        """P(it comes | out for so long)."""
+        """P(it comes | its age)."""
         return self.waits.arrivals.comes(age)
 
     @property
@@ -112,28 +113,28 @@ class DrawnFunction:
 
     def __call__(self, rows: Array) -> Array:
         sign, floor, ceiling = self.bounds.sign, self.bounds.floor, self.bounds.ceiling
-        y = sign * self.scale.user(self.on_model(rows))
+        y = sign * self.scale.to_user(self.on_model(rows))
         y = y if floor is None else np.maximum(y, sign * floor)
         return np.asarray(sign * (y if ceiling is None else np.minimum(y, sign * ceiling)))
 
 
 @dataclass(frozen=True, eq=False)
 class Nature:
-    """One g and one v, and what follows from them; a delay for `simulate`, too."""
+    """One g and one v, and what follows from them. It is also the delay for `simulate`."""
 
     settings: Settings
     seen: SeenDelays
     g: DrawnFunction
     v: DrawnFunction | None = None  # None: g
-    floor: float = 0.0  # what silence for ever is worth, where there is a v
+    floor: float = 0.0  # the value of a query that is never heard, where there is a v
 
     def outcome(self, params: Params, context: Params | None = None) -> float:
         """g at a query."""
-        return float(self.g(self._row(params, context))[0])
+        return float(self.g(self._encode_row(params, context))[0])
 
     def value(self, params: Params, context: Params | None = None) -> float:
         """v at a query."""
-        return float(self.values(self._row(params, context))[0])
+        return float(self.values(self._encode_row(params, context))[0])
 
     def values(self, rows: Array) -> Array:
         """v at rows of context and query."""
@@ -155,7 +156,7 @@ class Nature:
         u, share = 1.0 - float(rng.random()), self.share(params, context)
         return math.inf if u > share else self.seen.quantile(u / share, params, context)
 
-    def _row(self, params: Params, context: Params | None) -> Array:
+    def _encode_row(self, params: Params, context: Params | None) -> Array:
         return join_context(self.z(context), self.settings.space.encode_all([params]))
 
     def z(self, context: Params | None) -> Array:
@@ -176,7 +177,7 @@ class Nature:
 
 @dataclass(frozen=True, eq=False)
 class ByDifferences:
-    """A surface whose gradient is that of central differences."""
+    """A surface with a gradient by central differences."""
 
     value: Callable[[Array], Array]
 
@@ -192,7 +193,7 @@ class ByDifferences:
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """What every candidate meets under one seed: the same g, noise, delays and contexts."""
+    """The world of one seed, the same for every candidate: g, noise, delays and contexts."""
 
     number: int
     nature: Nature
@@ -216,7 +217,7 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class BeliefModel:
-    """A belief and the scale it is on."""
+    """A belief and its scale."""
 
     posterior: Posterior
     scale: Scale
@@ -229,12 +230,12 @@ class BeliefModel:
         return DrawnFunction(ListedFunction(problem.place, self.posterior.draw(Q, rng)), self.scale, problem.bounds)
 
     def mean(self, rows: Array) -> Array:
-        return self.scale.user(self.posterior.mean(rows))
+        return self.scale.to_user(self.posterior.mean(rows))
 
 
 @dataclass(frozen=True, eq=False)
 class WorldSource:
-    """What worlds are drawn from: a study as it is now."""
+    """The source of worlds: a study as it is now."""
 
     settings: Settings
     problem: Problem
@@ -274,19 +275,21 @@ class WorldSource:
 
 
 def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
-    """The study as a source of worlds; refused while it has heard too little to be one."""
+    """The study as a source of worlds; refused while it has heard too little."""
     settings, trials = study.settings, study.trials()
-    with warnings.catch_warnings(action="ignore", category=SilenceWarning):  # a report that nobody reads
+    with warnings.catch_warnings(action="ignore", category=SilenceWarning):  # the report is not shown
         report = study.delays(scale)
     told = [trial for trial in trials if trial.outcome is not None]
     if not told:
-        raise NothingHeard("nothing has been heard yet: there is no belief to make a world of; tell an outcome first")
+        raise NothingHeard(
+            "nothing has been heard yet, so there is no belief to draw a world from; tell an outcome first"
+        )
     if not report.heard:
         raise NothingHeard(
             "no delay has been seen yet: every outcome was added together with its trial; tell one that was asked first"
         )
     algorithm = settings.algorithm
-    if not isinstance(algorithm.width.beta, Constant):  # its lambda is the theory's, not the noise's
+    if not isinstance(algorithm.width.beta, Constant):  # its lambda is the theory's, not that of the noise
         algorithm = replace(algorithm, width=replace(algorithm.width, beta=Constant(1.0)))
     problem, seen = replace(settings, algorithm=algorithm).problem, SeenDelays(report)
     failed = [trial for trial in trials if trial.failure == "infeasible"]
@@ -295,13 +298,13 @@ def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
     floor = float(problem.bounds.stand_in(y) or 0.0)
     y = np.concatenate([y, np.full(len(failed), floor)])
     with use_one_thread():
-        _ = seen.by_input  # computed once, here, and not by every worker
-        g = v = _fitted(problem, _rows(settings, [*told, *failed]), y, [t.noise for t in told])
+        _ = seen.by_input  # computed here once, not in every worker
+        g = v = _fit_model(problem, _encode_rows(settings, [*told, *failed]), y, [t.noise for t in told])
         if not settings.silence.forgets:
-            X = _rows(settings, silent)
-            p = seen.still_comes(_ages(silent, len(trials), study.clock(), scale))
+            X = _encode_rows(settings, silent)
+            p = seen.still_comes(_measure_ages(silent, len(trials), study.clock(), scale))
             y = np.concatenate([y, floor + p * (g.mean(X) - floor)])
-            v = _fitted(problem, _rows(settings, [*told, *failed, *silent]), y, [None] * len(y))
+            v = _fit_model(problem, _encode_rows(settings, [*told, *failed, *silent]), y, [None] * len(y))
     return WorldSource(
         settings,
         problem,
@@ -312,11 +315,11 @@ def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
         seen,
         len(told),
         None if settings.context is None else [trial.context for trial in trials if trial.context is not None],
-        _pace(trials, seen) if scale == "clock" else None,
+        _measure_pace(trials, seen) if scale == "clock" else None,
     )
 
 
-def _rows(settings: Settings, trials: list[Trial]) -> Array:
+def _encode_rows(settings: Settings, trials: list[Trial]) -> Array:
     """Context and query as columns."""
     X = settings.space.encode_all([trial.params for trial in trials])
     if settings.context is None:
@@ -324,20 +327,20 @@ def _rows(settings: Settings, trials: list[Trial]) -> Array:
     return np.hstack([settings.context.encode_all([trial.context or {} for trial in trials]), X])
 
 
-def _ages(trials: list[Trial], asked: int, now: float, scale: Literal["rounds", "clock"]) -> Array:
-    """How long each has been out."""
+def _measure_ages(trials: list[Trial], asked: int, now: float, scale: Literal["rounds", "clock"]) -> Array:
+    """The age of each query."""
     if scale == "clock":
         return np.array([max(now - trial.asked_at, 0.0) for trial in trials], dtype=float)
     return np.array([asked + 1 - trial.number for trial in trials], dtype=float)
 
 
-def _fitted(problem: Problem, X: Array, y: Array, noises: Sequence[float | None]) -> BeliefModel:
-    """The model of the study's algorithm, fitted anew to the first rows, those of `noises`, and conditioned on all."""
+def _fit_model(problem: Problem, X: Array, y: Array, noises: Sequence[float | None]) -> BeliefModel:
+    """The model of the study's algorithm, fitted again to the first rows, those of `noises`, and conditioned on all."""
     algorithm, n = problem.algorithm, len(noises)
     scale = replace(algorithm.model.scaling(problem.bounds, y[:n]), least=-math.inf)
     sigma = np.full(len(y), math.nan)
     sigma[:n] = [math.nan if noise is None else noise for noise in noises]
-    y, lams, gp = scale.exact(y), np.square(sigma / scale.width), make_prior(problem, n + 1)
+    y, lams, gp = scale.to_model_unbounded(y), np.square(sigma / scale.width), make_prior(problem, n + 1)
     if n >= FEWEST:
         shape = FitSettings(
             problem.kernel,
@@ -351,7 +354,7 @@ def _fitted(problem: Problem, X: Array, y: Array, noises: Sequence[float | None]
     return BeliefModel(gp.condition(X, y, np.where(np.isnan(lams), gp.lam, lams), list_queries(problem)), scale)
 
 
-def _pace(trials: list[Trial], delay: SeenDelays) -> float:
+def _measure_pace(trials: list[Trial], delay: SeenDelays) -> float:
     """Seconds from ask to ask, on average; where all were asked at once, a tenth of the median delay."""
     asked = [trial.asked_at for trial in trials]
     gap = (max(asked) - min(asked)) / max(1, len(asked) - 1)

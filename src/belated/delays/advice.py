@@ -1,14 +1,14 @@
 """How long to wait: what each patience m would cost, and which one is advised. The answer of `study.advise()`.
 
-S(a)   P(d > a), by Kaplan-Meier (learner/arrivals.py)
+S(a)   P(d > a), by Kaplan-Meier (learner/delays/survival.py)
 ρ_m    1 - S(m), the share of outcomes that come within m, with 95 % confidence limits
 σ_s    the belief's standard deviation at query s, given all queries, as a share of the prior's: at most 1
-ν(m)   β + Σ σ_s over the queries of the last m, what the paper's interval is wide: the longer m, the wider
+ν(m)   β + Σ σ_s over the queries of the last m, the width of the paper's interval: it grows with m
 c(m)   ν(m) / lower limit of ρ_m. Theorem 2 bounds a round's regret by (2/ρ_m) ν σ: the m with the least c is advised
-open   rate · ∫_0^m S(a) da, how many queries are waited for at a time (Little's law); in rounds Σ_{a < m} S(a)
+open   rate · ∫_0^m S(a) da, how many queries are pending at a time (Little's law); in rounds Σ_{a < m} S(a)
 
-Nothing is advised while fewer than ten outcomes were heard, nor while a longer wait than any so far could be better:
-as good as ν(longest wait), if all had come by then.
+Nothing is advised while fewer than ten outcomes were heard, nor while a wait longer than any so far could be better.
+Its cost is at best ν(longest wait), if all outcomes had come by then.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from belated.record.state import State
 from belated.settings import Settings
 from belated.wording import align_columns
 
-SHOWN = (0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # quantiles, of those that come, that have a row of their own
-MOST = 400  # m that are looked at
+SHOWN = (0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # quantiles of the outcomes that come; each has a row
+MOST = 400  # values of m that are compared
 NEWEST = 1000  # queries whose σ is computed
-ALIKE = 1.05  # a cost that is at most so much higher is as good
-GROWTH = 1.5  # of the heard, before patience is thought about again
-CHANGE = 0.2  # of m, below which it is left alone
+ALIKE = 1.05  # a cost up to this factor higher counts as equal
+GROWTH = 1.5  # of the outcomes heard, before patience is considered again
+CHANGE = 0.2  # of m: a smaller change is not made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class PatienceCost:
 
     m: float  # rounds, or seconds by the clock
     rho: Band  # ρ_m
-    open: float | None  # queries waited for at a time, at the pace so far; None: no time has passed
+    open: float | None  # pending queries at a time, at the pace so far; None: no time has passed
     width: float  # ν(m), in units of β
     cost: float  # c(m), in units of β; inf while nothing has come within m
 
@@ -82,7 +82,7 @@ class Advice:
     scale: TimeScale
     current: Patience
     heard: int
-    warning: str = ""  # what is wrong with the study's silence, as `study.delays()` has it
+    warning: str = ""  # what is wrong with the study's silence, from `study.delays()`
 
     @property
     def patience(self) -> Patience | None:
@@ -107,9 +107,9 @@ class Advice:
         if not self.rows or self.heard < ENOUGH:
             return self.reason
         flag = f"\n! {self.warning}" if self.warning else ""
-        return f"{self._table()}\n\n{self.reason}\n{self.meaning}\n{LEGEND}{flag}"
+        return f"{self._format_table()}\n\n{self.reason}\n{self.meaning}\n{LEGEND}{flag}"
 
-    def _table(self) -> str:
+    def _format_table(self) -> str:
         lines = [("m", "arrive by then", "kept open", "interval", "cost", "")]
         for row in self.rows:
             rho = row.rho
@@ -120,12 +120,12 @@ class Advice:
                     "?" if row.open is None else f"{row.open:.1f}",
                     f"{row.width:.2f}",
                     f"{row.cost:.2f}",
-                    ", ".join(self._marks(row.m)),
+                    ", ".join(self._mark_row(row.m)),
                 )
             )
         return "\n".join(align_columns(lines))
 
-    def _marks(self, m: float) -> Iterator[str]:
+    def _mark_row(self, m: float) -> Iterator[str]:
         if m == self.recommended:
             yield "advised"
         if m == self.current.m and self.current.by_clock == (self.scale == "clock"):
@@ -133,10 +133,10 @@ class Advice:
 
 
 class IntervalParts(NamedTuple):
-    """What ν is made of."""
+    """The parts of ν(m)."""
 
     beta: float
-    age: Array  # of every query that is not gone, as the next choice sees it (by the clock: as the last one did)
+    age: Array  # of every query that is not gone, at the next choice (by the clock: at the last one)
     sigma: Array
 
     def nu(self, m: float) -> float:
@@ -145,7 +145,7 @@ class IntervalParts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AdviceBasis:
-    """All that advice depends on, as of one moment: later events do not change it."""
+    """Everything that advice depends on, at one moment; later events do not change it."""
 
     at: float
     delays: DelayReport
@@ -176,24 +176,24 @@ class AdviceBasis:
         return waits.arrivals
 
     def advise(self) -> Advice:
-        """What each m would cost, and the best. An ask follows it, and has no time for the tests of a warning."""
+        """What each m would cost, and the best one; without a warning, whose tests are too slow for an ask."""
         own, longest, times = self.settings.patience, self.arrivals.longest, self.arrivals.survival.times
         now = own.m if own.by_clock == self.by_clock and math.isfinite(own.m) else None
-        looked_at = {self._readable(float(times[i])) for i in spread_evenly(len(times), MOST)}
+        looked_at = {self._round_up(float(times[i])) for i in spread_evenly(len(times), MOST)}
         came = 1 - self.arrivals.never
         quantiles = (self.arrivals.quantile(p * came) for p in SHOWN if came > 0)
-        shown = {self._readable(t) for t in quantiles if t is not None}
+        shown = {self._round_up(t) for t in quantiles if t is not None}
         if self.arrivals.heard:
-            shown |= {self._least(longest)} | ({now} if now is not None else set())
-        costs = {m: self._candidate(m) for m in sorted(looked_at | shown) if m > 0}
+            shown |= {self._round_down(longest)} | ({now} if now is not None else set())
+        costs = {m: self._compute_cost(m) for m in sorted(looked_at | shown) if m > 0}
         best = min((row for row in costs.values() if row.m <= longest), key=lambda row: (row.cost, row.m), default=None)
-        early = self._too_early(best)
+        early = self._explain_too_early(best)
         chosen = None if early or best is None else best
         rows = tuple(row for m, row in costs.items() if m in shown or row is chosen)
         reason = (
             f"Too early to advise: {early} Leave patience as it is ({own})."
             if chosen is None
-            else self._why(chosen, rows)
+            else self._explain_choice(chosen, rows)
         )
         return Advice(
             rows=rows,
@@ -205,7 +205,7 @@ class AdviceBasis:
             heard=self.arrivals.heard,
         )
 
-    def _candidate(self, m: float) -> PatienceCost:
+    def _compute_cost(self, m: float) -> PatienceCost:
         rho, unit = self.arrivals.rho(m), self.spread.beta or 1.0
         nu = self.spread.nu(m) / unit
         return PatienceCost(
@@ -216,7 +216,7 @@ class AdviceBasis:
             cost=nu / rho.low if rho.low > 0 else math.inf,
         )
 
-    def _too_early(self, best: PatienceCost | None) -> str:
+    def _explain_too_early(self, best: PatienceCost | None) -> str:
         """Why nothing can be advised yet; empty when something can."""
         heard = self.arrivals.heard
         if heard < ENOUGH or best is None:
@@ -225,24 +225,25 @@ class AdviceBasis:
         if self.arrivals.settled or best.width <= ALIKE * hoped * best.rho.estimate:
             return ""
         return (
-            f"{100 * best.rho.estimate:.0f} % of outcomes have come within {self._words(best.m)}, and none was waited "
-            f"for longer than {self._words(self._least(self.arrivals.longest))}, which may be too short for the rest."
+            f"{100 * best.rho.estimate:.0f} % of outcomes have come within {self._format(best.m)}, and none was waited "
+            f"for longer than {self._format(self._round_down(self.arrivals.longest))}, which may be too short for the "
+            "rest."
         )
 
     @cached_property
     def spread(self) -> IntervalParts:
-        """σ at every query, given all of them; the newest hyperparameters that serve, else the bound σ ≤ 1."""
+        """σ at every query, given all of them; with the newest hyperparameters that work, else the bound σ ≤ 1."""
         here = ~self.known.history.gone
         count = int(np.sum(here))
         try:
             with use_one_thread():
-                beta, sigma = try_hyperparameters(self.known.fits, self._newest)
+                beta, sigma = try_hyperparameters(self.known.fits, self._compute_newest)
         except NotPositiveDefinite:
             return IntervalParts(1.0, self.age[here], np.ones(count))
         older = np.full(count - len(sigma), float(np.mean(sigma)) if len(sigma) else 1.0)
         return IntervalParts(beta, self.age[here], np.concatenate([older, sigma]))
 
-    def _newest(self, fitted: Hyperparameters | None) -> tuple[float, Array]:
+    def _compute_newest(self, fitted: Hyperparameters | None) -> tuple[float, Array]:
         """β_t, and σ at the newest queries given each other."""
         problem, h, t = self.known.problem, self.known.history, self.known.t
         rows = np.flatnonzero(~h.gone)[-NEWEST:]
@@ -258,34 +259,34 @@ class AdviceBasis:
 
     # In words ---------------------------------------------------------------------------------------------------------
 
-    def _why(self, best: PatienceCost, rows: Sequence[PatienceCost]) -> str:
+    def _explain_choice(self, best: PatienceCost, rows: Sequence[PatienceCost]) -> str:
         rho = best.rho
         share = f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)"
-        said = [f"Advised: {self._words(best.m)}. {share} of outcomes arrive by then."]
+        said = [f"Advised: {self._format(best.m)}. {share} of outcomes arrive by then."]
         if longer := [row for row in rows if row.m > best.m]:
             more, wider = 100 * (longer[0].rho.estimate - rho.estimate), 100 * (longer[0].width / best.width - 1)
             said.append(
-                f"Waiting for {self._words(longer[0].m)} would bring {more:.0f} more of 100, and make the confidence "
+                f"Waiting for {self._format(longer[0].m)} would bring {more:.0f} more of 100, and make the confidence "
                 f"interval {wider:.0f} % wider."
             )
         if shorter := [row for row in rows if row.m < best.m]:
             less, narrower = 100 * (rho.estimate - shorter[-1].rho.estimate), 100 * (1 - shorter[-1].width / best.width)
             said.append(
-                f"Waiting for {self._words(shorter[-1].m)} only would miss {less:.0f} more of 100, for an interval "
+                f"Waiting for {self._format(shorter[-1].m)} only would miss {less:.0f} more of 100, for an interval "
                 f"{narrower:.0f} % narrower."
             )
         return " ".join(said)
 
-    def _words(self, m: float) -> str:
+    def _format(self, m: float) -> str:
         return format_patience(m, self.delays.scale)
 
-    def _readable(self, t: float) -> float:
-        """A time, in whole units of which there are at least ten, and no shorter; none longer than was waited."""
+    def _round_up(self, t: float) -> float:
+        """A time rounded up to whole units, ten or more of them, but never longer than the longest wait."""
         up = next((size * math.ceil(t / size) for size in self._units if t >= 10 * size), t)
         return up if up <= self.arrivals.longest else t
 
-    def _least(self, t: float) -> float:
-        """The same, and no longer."""
+    def _round_down(self, t: float) -> float:
+        """A time rounded down to whole units, ten or more of them."""
         return next((size * math.floor(t / size) for size in self._units if t >= 10 * size), t)
 
     @property
@@ -312,9 +313,9 @@ def prepare_adjustment(state: State, now: float) -> Callable[[], list[Adjusted]]
 
 
 def is_due(state: State) -> bool:
-    """Whether patience is to be thought about at the next ask: ten were heard, and then whenever half as many again.
+    """Whether patience is considered at the next ask: when ten outcomes were heard, and again at each growth by half.
 
-    Of what choices knew, so that every worker and every restart thinks about it at the same asks."""
+    Only outcomes that choices knew count, so that every worker and every restart considers it at the same asks."""
     if not state.settings.patience.auto:
         return False
     last = next((row.asked.number for row in reversed(state.rows) if not row.asked.by_hand), 0)
@@ -329,10 +330,12 @@ def _count_stages(heard: int) -> int:
 
 
 def adjust(advice: Advice, at: float) -> list[Adjusted]:
-    """The change that follows from an advice; none where m is near the one in force, or nothing is advised."""
+    """The change that follows from an advice; none if m is close to the present one, or nothing is advised."""
     m, now = advice.recommended, advice.current
     if not now.auto or now.by_clock != (advice.scale == "clock"):
-        raise InvalidInput(f"patience is not for the study to choose (got {now})")
+        raise InvalidInput(
+            f'patience must be "auto" or "auto-clock", as the advice is, for the study to change it (got {now})'
+        )
     if m is None or (math.isfinite(now.m) and abs(m - now.m) <= CHANGE * now.m):
         return []
     return [Adjusted(m=m, by_clock=now.by_clock, reason=advice.reason, at=at)]

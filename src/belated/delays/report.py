@@ -1,9 +1,9 @@
 """What a study has seen of its delays: the answer of `study.delays()`.
 
-Delays count in rounds or by the clock, as the study's patience does unless said otherwise. Rounds count as of the next
+Delays are in rounds or by the clock; the default is the scale of the study's patience. Rounds are counted at the next
 ask: what is not heard now counts as not heard when the next query is chosen. A trial that was added together with its
-outcome has no delay and is left out. A trial that failed, for whatever reason, counts as silent until it did: "lost"
-and "withdrawn" say nothing about the delay, and "infeasible" is an answer, but no outcome.
+outcome has no delay and is left out. A failed trial counts as silent until it failed: "lost" and "withdrawn" say
+nothing about the delay, and "infeasible" is an answer, but not an outcome.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from typing import Any, Literal
 
 import numpy as np
 
-from belated.delays.wording import FLOOR_WARNING, caution_about_outcome, describe_delays, describe_dependence
+from belated.delays.wording import FLOOR_WARNING, describe_delays, describe_dependence, warn_about_outcome
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import join_context
 from belated.learner.delays.dependence import Verdict, judge_by_outcome, judge_by_query
 from belated.learner.delays.survival import Arrivals, Band, Nearby
-from belated.patience import duration
+from belated.patience import parse_duration
 from belated.record.state import State
 from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.validation import Params, format_value, require_number
 
-LEVEL = 0.05  # of all that is tested together (Holm)
+LEVEL = 0.05  # of error, over all tests together (Holm)
 SHARES = (0.25, 0.5, 0.75, 0.9, 0.95)  # whose quantiles are shown
-STREAM = 3  # of a study's random numbers, keyed (seed, trials, stream): what the tests draw
+STREAM = 3  # of the random numbers of the tests, keyed (seed, trials, stream)
 TimeScale = Literal["rounds", "clock"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dependence:
-    """One thing that delays were tested for depending on."""
+    """The test of one thing that delays may depend on."""
 
     on: Literal["query", "context", "outcome"]
-    p: float  # keeps its level while the optimiser improves
-    found: bool  # p is small, all tests considered
+    p: float  # valid while the optimiser improves
+    found: bool  # whether p is small, after Holm's correction
     words: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Waits:
-    """Everything asked, on one time scale; a row each."""
+    """The waits of all queries on one time scale, one row each."""
 
     waited: Array  # until it came, until it failed, or until now
     limit: Array  # until now
@@ -60,7 +60,7 @@ class Waits:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DelayReport:
-    """What was seen of the delays of a study, and what that says of those to come.
+    """The delays of a study so far, and a forecast of those to come.
 
     >>> from belated import Real, Study
     >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -91,7 +91,7 @@ class DelayReport:
 
     @property
     def pending(self) -> int:
-        """Outcomes that may still come, those past patience among them."""
+        """Outcomes that may still come, including those past patience."""
         return int(np.sum(self.out))
 
     @property
@@ -114,15 +114,15 @@ class DelayReport:
         """The share that comes within m, with 95 % confidence limits at that m; None: within the study's patience.
 
         m is in rounds, or in seconds (or "1h", or a timedelta) by the clock."""
-        return self._waits.arrivals.rho(self._m(m))
+        return self._waits.arrivals.rho(self._read_patience(m))
 
     def rho_at(self, params: Params, context: Params | None = None, m: float | str | timedelta | None = None) -> float:
         """The share that comes within m at one query: as rho says, unless delays were found to depend on it."""
-        row = join_context(self._context(context), self.settings.space.encode_all([params]))
-        model = self._nearby(self.scale)
+        row = join_context(self._encode_context(context), self.settings.space.encode_all([params]))
+        model = self._model_nearby(self.scale)
         if model is None:
             return self.rho(m).estimate
-        return float(model.rho(self._m(m), row[:, self._matter])[0])
+        return float(model.rho(self._read_patience(m), row[:, self._relevant_columns])[0])
 
     @property
     def in_time(self) -> Band | None:
@@ -132,12 +132,12 @@ class DelayReport:
 
     @property
     def never(self) -> float:
-        """The share that never comes, as far as was waited; to be relied on once it is `settled`."""
+        """The share that never comes, estimated from the waits so far; reliable once it is `settled`."""
         return self._waits.arrivals.never
 
     @property
     def settled(self) -> bool:
-        """Whether silence has lasted long enough, since the longest delay, to say which share never comes."""
+        """Whether the silence after the longest delay is long enough to estimate the share that never comes."""
         return self._waits.arrivals.settled
 
     # What is to come --------------------------------------------------------------------------------------------------
@@ -146,33 +146,33 @@ class DelayReport:
     def still_to_come(self) -> float | None:
         """The share of the pending that is expected to come; 1/2 while fewer than ten were heard, None for no pending.
 
-        By what was seen so far: no delay longer than the longest wait is expected."""
+        From the waits so far: no delay longer than the longest wait is expected."""
         if not self.pending:
             return None
-        waits, model = self._waits, self._nearby(self.scale)
+        waits, model = self._waits, self._model_nearby(self.scale)
         age = waits.waited[self.out]
         if model is None:
             return float(np.mean(waits.arrivals.comes(age)))
-        return model.expected(self.X[self.out][:, self._matter], age, np.inf) / self.pending
+        return model.expected(self.X[self.out][:, self._relevant_columns], age, np.inf) / self.pending
 
     def expected(self, within: str | timedelta | None = None, *, rounds: int | None = None) -> float:
-        """How many outcomes of what is out now come within a time ("1h"), or within so many rounds."""
+        """How many of the pending outcomes come within a time ("1h"), or within so many rounds."""
         if (within is None) == (rounds is None):
-            raise InvalidInput('give a time, such as "1h", or rounds=10')
+            raise InvalidInput('give either a time, such as "1h", or rounds=10')
         if rounds is not None:
             scale: TimeScale = "rounds"
             further = require_number(rounds, "rounds")
         else:
             if not isinstance(within, str | timedelta):
                 raise InvalidInput(f'within must be a timedelta or a string such as "1h" (got {format_value(within)})')
-            scale, further = "clock", duration(within, "within")
+            scale, further = "clock", parse_duration(within, "within")
         if further < 0:
             raise InvalidInput(f"rounds must be at least 0 (got {format_value(rounds)})")
-        waits, model = self._on(scale), self._nearby(scale)
+        waits, model = self._waits_on(scale), self._model_nearby(scale)
         age = waits.waited[self.out]
         if model is None:
             return waits.arrivals.expected(age, further)
-        return model.expected(self.X[self.out][:, self._matter], age, further)
+        return model.expected(self.X[self.out][:, self._relevant_columns], age, further)
 
     # What delays depend on --------------------------------------------------------------------------------------------
 
@@ -180,13 +180,13 @@ class DelayReport:
     def depends(self) -> tuple[Dependence, ...]:
         """Whether delays depend on the query, on the context, on the outcome; empty while fewer than ten were heard.
 
-        p-values of 999 redraws, from at most 2000 trials spread evenly over the order of asking. Those of query and
-        context allow for each other. What is `found` is so with an error of at most 5 % over all tests (Holm). Delays
-        that change in the course of a study look as if they depended on whatever changed with them."""
+        p-values from 999 redraws, of at most 2000 trials spread evenly over the order of asking. The tests of query and
+        context correct for each other. `found` has an error of at most 5 % over all tests (Holm). Delays that change
+        during a study look as if they depended on anything else that changed with them."""
         tested = {on: verdict for on, verdict in self._verdicts.items() if verdict is not None}
         p_values = sorted(verdict.p for verdict in tested.values())
         passed = [p * (len(p_values) - i) <= LEVEL for i, p in enumerate(p_values)]
-        most = max((p for p, _ in zip(p_values, _while(passed), strict=False)), default=-1.0)
+        most = max((p for p, _ in zip(p_values, _take_while_true(passed), strict=False)), default=-1.0)
         findings = [
             Dependence(
                 on=on,
@@ -197,8 +197,8 @@ class DelayReport:
             for on, verdict in tested.items()
         ]
         also = {finding.on for finding in findings if finding.found}
-        if "outcome" in also and len(also) > 1 and not self._beyond_the_query:
-            caution = caution_about_outcome([on for on in ("query", "context") if on in also])
+        if "outcome" in also and len(also) > 1 and not self._depends_beyond_query:
+            caution = warn_about_outcome([on for on in ("query", "context") if on in also])
             findings = [replace(f, words=f"{f.words}; {caution}") if f.on == "outcome" else f for f in findings]
         return tuple(findings)
 
@@ -241,12 +241,12 @@ class DelayReport:
 
     @property
     def _waits(self) -> Waits:
-        return self._on(self.scale)
+        return self._waits_on(self.scale)
 
-    def _on(self, scale: TimeScale) -> Waits:
+    def _waits_on(self, scale: TimeScale) -> Waits:
         return self.clock if scale == "clock" else self.rounds
 
-    def _m(self, m: float | str | timedelta | None) -> float:
+    def _read_patience(self, m: float | str | timedelta | None) -> float:
         if m is None:
             own = self.settings.patience
             if np.isfinite(own.m) and own.by_clock != (self.scale == "clock"):
@@ -258,9 +258,9 @@ class DelayReport:
             raise InvalidInput(
                 f'm must be a number of rounds; study.delays(by="clock") counts time (got {format_value(m)})'
             )
-        return duration(m, "m")
+        return parse_duration(m, "m")
 
-    def _context(self, context: Params | None) -> Array:
+    def _encode_context(self, context: Params | None) -> Array:
         space = self.settings.context
         if (space is None) != (context is None):
             raise InvalidInput("context must be given" if context is None else "this study has no context")
@@ -272,42 +272,42 @@ class DelayReport:
         parts: dict[str, list[tuple[str, slice]]] = {"context": [], "query": []}
         at = 0
         for kind, space in (("context", self.settings.context), ("query", self.settings.space)):
-            for name, width in _named(space):
+            for name, width in _list_widths(space):
                 parts[kind].append((name, slice(at, at + width)))
                 at += width
         return parts
 
-    def _columns(self, *kinds: str, rows: Mask | slice = slice(None)) -> list[Array]:
+    def _select_columns(self, *kinds: str, rows: Mask | slice = slice(None)) -> list[Array]:
         return [self.X[rows][:, where] for kind in kinds for _, where in self.parts[kind]]
 
     @cached_property
     def _verdicts(self) -> dict[Literal["query", "context", "outcome"], Verdict | None]:
-        waits, rng = self._waits, self._rng(0)
-        query, context = self._columns("query"), self._columns("context")
+        waits, rng = self._waits, self._make_rng(0)
+        query, context = self._select_columns("query"), self._select_columns("context")
         with use_one_thread():
             return {
                 "query": judge_by_query(query, waits.waited, waits.came, rng, context),
                 "context": judge_by_query(context, waits.waited, waits.came, rng, query) if context else None,
-                "outcome": self._by_outcome([]),
+                "outcome": self._judge_by_outcome([]),
             }
 
-    def _by_outcome(self, beside: Sequence[Array]) -> Verdict | None:
+    def _judge_by_outcome(self, beside: Sequence[Array]) -> Verdict | None:
         waits, came = self._waits, self._waits.came
         y = self.settings.objective.sign * self.y[came]
-        return judge_by_outcome(y, waits.waited[came], waits.limit[came], self._rng(1), beside)
+        return judge_by_outcome(y, waits.waited[came], waits.limit[came], self._make_rng(1), beside)
 
     @cached_property
-    def _beyond_the_query(self) -> bool:
-        """Whether the outcome still tells something of the delay when query and context are allowed for."""
+    def _depends_beyond_query(self) -> bool:
+        """Whether delays still depend on the outcome after a correction for query and context."""
         with use_one_thread():
-            verdict = self._by_outcome(self._columns("query", "context", rows=self._waits.came))
+            verdict = self._judge_by_outcome(self._select_columns("query", "context", rows=self._waits.came))
         return verdict is not None and verdict.p <= LEVEL
 
-    def _rng(self, part: int) -> np.random.Generator:
+    def _make_rng(self, part: int) -> np.random.Generator:
         return np.random.default_rng([self.settings.seed, len(self.out), STREAM, part])
 
     @cached_property
-    def _matter(self) -> list[int]:
+    def _relevant_columns(self) -> list[int]:
         """The columns that delays were found to depend on: of the parameters that show it, or of all of that kind."""
         columns: list[int] = []
         for finding in self.depends:
@@ -323,21 +323,21 @@ class DelayReport:
     def _models(self) -> dict[TimeScale, Nearby]:
         return {}
 
-    def _nearby(self, scale: TimeScale) -> Nearby | None:
+    def _model_nearby(self, scale: TimeScale) -> Nearby | None:
         """The model of delays by query and context; None where they were not found to matter."""
-        if not self._matter:
+        if not self._relevant_columns:
             return None
         if scale not in self._models:
             with use_one_thread():
-                self._models[scale] = Nearby.fit(self.X[:, self._matter], self._on(scale).arrivals)
+                self._models[scale] = Nearby.fit(self.X[:, self._relevant_columns], self._waits_on(scale).arrivals)
         return self._models[scale]
 
 
-def _named(space: Space | None) -> list[tuple[str, int]]:
+def _list_widths(space: Space | None) -> list[tuple[str, int]]:
     return [] if space is None else list(zip(space.names, space.widths, strict=True))
 
 
-def _while(passed: Sequence[bool]) -> Iterator[bool]:
+def _take_while_true(passed: Sequence[bool]) -> Iterator[bool]:
     for yes in passed:
         if not yes:
             return
@@ -360,7 +360,7 @@ def report_delays(state: State, now: float, by: TimeScale | None = None) -> Dela
         rounds[k], clock[k] = age[k], seconds[k]
         if row.told is not None:
             came[k], rounds[k], clock[k] = True, row.rounds, max(row.told.at - row.asked.asked_at, 0.0)
-        elif row.failed is not None:  # silent until the first choice that knew it had failed
+        elif row.failed is not None:  # silent until the first choice that knew of the failure
             ended = int(np.searchsorted(knew, history.order[i], side="left"))
             rounds[k], clock[k] = max(min(ended, n) - i, 0), max(row.failed.at - row.asked.asked_at, 0.0)
         else:

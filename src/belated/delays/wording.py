@@ -30,10 +30,10 @@ FLOOR_WARNING = (
 
 def describe_delays(report: DelayReport) -> str:
     """The whole report, in sentences."""
-    return " ".join(_all_sentences(report))
+    return " ".join(_list_sentences(report))
 
 
-def _all_sentences(report: DelayReport) -> Iterator[str]:
+def _list_sentences(report: DelayReport) -> Iterator[str]:
     yield from describe_counts(report)
     if report.heard:
         yield _describe_quantiles(report)
@@ -47,7 +47,7 @@ def _all_sentences(report: DelayReport) -> Iterator[str]:
 
 
 def describe_counts(report: DelayReport) -> list[str]:
-    """How many were heard and were not, a sentence each."""
+    """How many were heard, are pending, failed or were added, in sentences."""
     expired = f" ({report.expired} of them past patience)" if report.expired else ""
     failed = f", {report.failed} failed" if report.failed else ""
     sentences = [f"{report.heard} heard, {report.pending} pending{expired}{failed}."]
@@ -59,7 +59,7 @@ def describe_counts(report: DelayReport) -> list[str]:
 
 
 def describe_forecast(report: DelayReport) -> list[str]:
-    """What is to be expected, a sentence each: within patience, never, and of the pending."""
+    """The forecast, in sentences: within patience, never, and of the pending."""
     if report.heard < ENOUGH:
         too_few = "Fewer than ten were heard: too few for a forecast."
         return [too_few] if report.heard or report.pending else []
@@ -71,7 +71,7 @@ def describe_forecast(report: DelayReport) -> list[str]:
     sentences.append(
         f"About {100 * report.never:.0f} % never come."
         if report.settled
-        else "Whether some never come cannot be told yet: none was silent for much longer than the longest delay."
+        else "It is too early to say whether some never come: none was silent for much longer than the longest delay."
     )
     if report.pending and report.still_to_come is not None:
         coming, soon = report.still_to_come * report.pending, _describe_soon(report)
@@ -80,7 +80,7 @@ def describe_forecast(report: DelayReport) -> list[str]:
 
 
 def _describe_soon(report: DelayReport) -> str:
-    """How many come soon; what soon is follows from the delays."""
+    """How many come soon; how long soon is depends on the delays."""
     if report.scale == "rounds":
         return f"{report.expected(rounds=10):.1f} within 10 rounds"
     half = report.quantile(0.5) or 0.0
@@ -122,7 +122,7 @@ def describe_dependence(
     if on == "outcome":
         trend = verdict.trends[0]
         if abs(trend.bow) > abs(trend.rise):
-            return f"{start}: {'middling' if trend.bow > 0 else 'extreme'} outcomes come later"
+            return f"{start}: {'medium' if trend.bow > 0 else 'extreme'} outcomes come later"
         return f"{start}: {'better' if trend.rise > 0 else 'worse'} outcomes come later"
     space = report.settings.context if on == "context" else report.settings.space
     places = [
@@ -133,9 +133,9 @@ def describe_dependence(
     return f"{start}: slower {join_words(places)}" if places else f"{start}, by no parameter alone"
 
 
-def caution_about_outcome(others: Sequence[str]) -> str:
-    """What to add where delays depend on the outcome, and on other things that the outcome depends on."""
-    return f"that may be no more than what the {' and the '.join(others)} makes of it"
+def warn_about_outcome(others: Sequence[str]) -> str:
+    """A warning where delays depend on the outcome, and on other things that may explain it."""
+    return f"the {' and the '.join(others)} alone may explain that"
 
 
 def _describe_place(space: Space | None, name: str, trend: Trend) -> str:
@@ -165,13 +165,13 @@ LEGEND = (
 
 
 def format_patience(m: float, scale: Literal["rounds", "clock"]) -> str:
-    """A patience as it is typed (20 rounds, 14d), or in words where that would be a long row of digits."""
+    """A patience as the user types it (20 rounds, 14d), or in words where that would be too many digits."""
     text = str(Patience(m, scale == "clock")) if m > 0 else "0"
     return text if scale == "rounds" or len(text) <= 6 else format_time(m, scale)
 
 
 def describe_patience(settings: Settings) -> str:
-    """What becomes of a query that is not heard within patience."""
+    """What happens to a query that is not heard within patience."""
     silence = settings.silence
     after = (
         "an outcome that comes later is still used"
@@ -179,11 +179,13 @@ def describe_patience(settings: Settings) -> str:
         else "an outcome that comes later is recorded, and not used"
     )
     if silence.fills == "nothing":
-        return f"Silence is nothing to the model, before m and after; {after}."
+        return f"The model ignores silence, before m and after; {after}."
     if silence.forgets:
         return f"After m, a query that was not heard counts as never asked; {after}."
     if silence.fills == "floor":
         return f"After m, silence counts as an outcome, the floor; {after}."
     if silence.fills == "between":
-        return f"After m, silence counts as the floor, and the less the likelier its outcome is to come; {after}."
-    return f"After m, silence counts as what {silence!r} makes of it; {after}."
+        return (
+            f"After m, silence counts as the floor, with less weight where its outcome is more likely to come; {after}."
+        )
+    return f"After m, silence counts as {silence!r} fills it; {after}."

@@ -1,4 +1,4 @@
-"""What is optimised: a function of params, or of params and a context, and what came of calling it."""
+"""One call of the objective, f(params) or f(params, context), and its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Contexts = Iterable[Params] | Callable[[int], Params]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What came of one call of f."""
+    """The result of one call of f."""
 
     kind: Literal["told", "lost", "infeasible"]
     value: float = 0.0
@@ -48,14 +48,14 @@ def format_error(error: BaseException) -> str:
 
 
 def check_objective(f: object, contextual: bool) -> None:
-    """Refuse what cannot be called as f will be."""
+    """Refuse a function that cannot be called like f."""
     takes = "(params, context)" if contextual else "(params)"
     if not callable(f):
         raise InvalidInput(f"f must be a function of {takes} (got {format_value(f)})")
     try:
         signature = inspect.signature(f)
     except (TypeError, ValueError):
-        return  # one that does not say what it takes
+        return  # its signature is unknown
     try:
         signature.bind(*([{}, {}] if contextual else [{}]))
     except TypeError:
@@ -63,7 +63,7 @@ def check_objective(f: object, contextual: bool) -> None:
 
 
 def make_context_source(contexts: Contexts | None, rounds: int, contextual: bool) -> Callable[[int], Params | None]:
-    """The context of round s: of a list always the same one, whichever run asks it."""
+    """The context of round s. From a list it is the same in every run."""
     if contextual and contexts is None:
         raise InvalidInput("contexts must be given: this study has a context")
     if not contextual and contexts is not None:
@@ -80,7 +80,7 @@ def make_context_source(contexts: Contexts | None, rounds: int, contextual: bool
 
 
 def take_in_turn(contexts: Iterable[Params]) -> Callable[[int], Params]:
-    """One context after the other, whatever the round's number."""
+    """One context after the other, without regard to the round's number."""
     rest = iter(contexts)
 
     def following(s: int) -> Params:

@@ -1,7 +1,7 @@
-"""Optimise a Python function: ask, evaluate on many workers at once, tell; whoever is slow is not waited for.
+"""Optimise a Python function: ask, evaluate on many workers at once, tell. Slow evaluations do not hold up the rest.
 
 Everything that must not be lost is in the study: a trial is asked before it is evaluated, and stays pending until its
-outcome is told. So stopping is safe anywhere, and to go on is to run it again.
+outcome is told. So a run may be stopped at any time, and continued by running it again.
 
 m        patience
 age      of a call: rounds asked, or seconds passed, since it was sent off
@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 
 from belated.errors import AlreadyEnded, AlreadyTold, Closed, Exhausted, InvalidInput, NothingHeard, NoWorkers, Outside
 from belated.execution.evaluate import Contexts, Evaluation, ObjectiveFunction, check_objective, make_context_source
-from belated.execution.terminal import InterruptGate, Show, progress_bar
+from belated.execution.terminal import InterruptGate, Show, show_progress
 from belated.execution.workers import ExecutorWorkers, ProcessWorkers, Workers
 from belated.results import Receipt, Trial
 from belated.settings import Settings
@@ -27,7 +27,7 @@ from belated.validation import Params, format_value, require_whole
 
 log = logging.getLogger("belated")
 
-POLL = 1.0  # seconds between looks at the clock, at most, when patience is by the clock
+POLL = 1.0  # the longest wait, in seconds, before the clock is read again, when patience is by the clock
 
 
 class StudyLike(Protocol):
@@ -66,10 +66,10 @@ class Run:
     infeasible: int = 0
     lost: int = 0
     reason: str = ""  # why the last of them was lost
-    refused: int = 0  # outcomes that contradict what someone else told meanwhile
-    withdrawn: int = 0  # queries beyond the rounds, asked at the same moment as someone else's, and not evaluated
+    refused: int = 0  # outcomes that contradict what another process told
+    withdrawn: int = 0  # queries beyond the rounds, asked at the same moment as another process's, and not evaluated
     unheard: int = 0  # calls that outlasted patience and had not come back at the end
-    ended: str = ""  # why no more was asked, when it was not for the rounds
+    ended: str = ""  # why asking stopped, if not because of the rounds
 
     def __str__(self) -> str:
         named = {"infeasible": self.infeasible, "refused": self.refused, "withdrawn": self.withdrawn}
@@ -109,15 +109,15 @@ def optimize(
         going = _Loop(study, team, total, at_once, context_of, ctrl_c, deque(left))
         try:
             team.begin()
-            with progress_bar(total, shown=progress) as show:
-                going.on(show)
+            with show_progress(total, shown=progress) as show:
+                going.run(show)
         except (KeyboardInterrupt, NoWorkers):
             going.salvage()
             log.warning("stopped; what was being evaluated stays pending (%d): run it again", len(going.calls))
             raise
         finally:
             team.end()
-    run = going.run()
+    run = going.summarize()
     if run.lost or run.ended:
         log.warning("optimize: %s", run)
     return run
@@ -125,7 +125,7 @@ def optimize(
 
 @dataclass(eq=False)
 class Call:
-    """One evaluation that is out."""
+    """One evaluation that is running."""
 
     trial: Trial
     future: Future[Evaluation]
@@ -137,7 +137,7 @@ class Call:
 
 @dataclass
 class _Loop:
-    """The loop: as many calls out as there are workers, those that outlast patience not counted."""
+    """The loop: as many calls running as there are workers, not counting those that outlast patience."""
 
     study: StudyLike
     team: Workers
@@ -151,47 +151,47 @@ class _Loop:
     died: set[int] = field(default_factory=set)  # trials whose worker died once
     last: int = 0  # the last number seen
     returned: int = 0  # how many calls came back in time
-    answered: bool = False  # whether any evaluation came to anything
+    answered: bool = False  # whether any evaluation has returned
     reports: bool = False  # whether the executor says what is running
     reason: str = ""
     ended: str = ""
 
-    def on(self, show: Show) -> None:
+    def run(self, show: Show) -> None:
         self.last = self.study.rounds
         while True:
-            started = len(self._busy()) < self.workers and self._start()
-            if not started and not self._busy():
+            started = len(self._list_awaited()) < self.workers and self._start()
+            if not started and not self._list_awaited():
                 break
-            self._hear(self._done(0.0 if started else self._pause()))
-            show(min(self.last, self.rounds) - len(self.left) - len(self._busy()), self._note)
+            self._hear(self._wait_for_answers(0.0 if started else self._choose_timeout()))
+            show(min(self.last, self.rounds) - len(self.left) - len(self._list_awaited()), self._describe_progress)
         self._hear([future for future in self.calls if future.done()])
 
     def salvage(self) -> None:
-        """Tell what has come meanwhile; only outcomes, for Ctrl-C may be why an evaluation failed."""
+        """Tell what has come so far; only outcomes, because Ctrl-C may be the reason of a failure."""
         for future in [future for future in self.calls if future.done() and _has_answer(future)]:
             if future.result().kind == "told":
                 self._tell(self.calls.pop(future).trial, future.result())
 
-    def run(self) -> Run:
+    def summarize(self) -> Run:
         return Run(reason=self.reason, ended=self.ended, unheard=len(self.calls), **self.counts)
 
     def _count(self, what: str) -> None:
         self.counts[what] = self.counts.get(what, 0) + 1
 
-    def _note(self) -> str:
+    def _describe_progress(self) -> str:
         try:
             best = f"best {self.study.best().outcome:.6g}"
         except NothingHeard:
             best = "nothing heard"
         return f"{best}, {self.counts['lost']} lost" if "lost" in self.counts else best
 
-    # Sending off ------------------------------------------------------------------------------------------------------
+    # Sending ----------------------------------------------------------------------------------------------------------
 
     def _start(self) -> bool:
-        """Send off the next trial; False when there is none."""
+        """Send the next trial to a worker; False when there is none."""
         while self.left:
             trial = self.study.trial(self.left.popleft().number)
-            if trial.outcome is None and trial.failure is None:  # nobody else was quicker
+            if trial.outcome is None and trial.failure is None:  # no other process was faster
                 if trial.number not in self.died:
                     self._count("resumed")
                 return self._send(trial)
@@ -204,7 +204,7 @@ class _Loop:
             self.ended = str(error)
             return False
         self.last = trial.number
-        if trial.number > self.rounds:  # someone else asked at the same moment: one too many, and nobody works on it
+        if trial.number > self.rounds:  # another process asked at the same moment: one too many
             self.study.fail(trial, "withdrawn")
             self._count("withdrawn")
             return False
@@ -218,12 +218,12 @@ class _Loop:
 
     # Waiting ----------------------------------------------------------------------------------------------------------
 
-    def _done(self, timeout: float | None) -> list[Future[Evaluation]]:
+    def _wait_for_answers(self, timeout: float | None) -> list[Future[Evaluation]]:
         with self.ctrl_c.allow():
             done, _ = wait(self.calls, timeout, FIRST_COMPLETED)
         return sorted(done, key=lambda future: self.calls[future].trial.number)
 
-    def _busy(self) -> list[Call]:
+    def _list_awaited(self) -> list[Call]:
         """The calls that are waited for."""
         self.reports = self.reports or any(future.running() for future in self.calls)
         for call in self.calls.values():
@@ -233,8 +233,10 @@ class _Loop:
         return [call for call in self.calls.values() if not call.outlasted]
 
     def _outlasts(self, call: Call) -> bool:
-        """Whether a call keeps its worker longer than patience. Rounds pass as calls come back: were rounds that take
-        the place of slow calls counted too, one slow call would let all that are out expire in a row."""
+        """Whether a call keeps its worker longer than patience.
+
+        Rounds are counted by the calls that come back. If the rounds that replace slow calls counted too, one slow call
+        would make all running calls expire one after another."""
         patience = self.study.settings.patience
         if call.future.done() or (self.reports and not call.future.running()):
             return False
@@ -242,8 +244,8 @@ class _Loop:
             return self.study.clock() - call.since > patience.m
         return min(self.last - call.after, self.returned - call.returned) >= patience.m
 
-    def _pause(self) -> float | None:
-        """How long to wait for an answer before looking at the clock."""
+    def _choose_timeout(self) -> float | None:
+        """How long to wait for an answer before the clock is read again."""
         patience = self.study.settings.patience
         if not patience.by_clock or math.isinf(patience.m):
             return None
@@ -253,18 +255,18 @@ class _Loop:
     # Telling ----------------------------------------------------------------------------------------------------------
 
     def _hear(self, done: Sequence[Future[Evaluation]]) -> None:
-        for future in sorted(done, key=_has_answer, reverse=True):  # outcomes first: a failure may be the end
+        for future in sorted(done, key=_has_answer, reverse=True):  # outcomes first: a failure may end the run
             reason = "" if _has_answer(future) else self.team.explain(future, worked=self.answered)
             call = self.calls.pop(future)
             self.returned += not call.outlasted
             if reason:
-                self._again(call.trial, reason)
+                self._evaluate_again(call.trial, reason)
             else:
                 self.answered = True
                 self._tell(call.trial, future.result())
 
-    def _again(self, trial: Trial, reason: str) -> None:
-        """A worker failed, not f: evaluate the trial again, once."""
+    def _evaluate_again(self, trial: Trial, reason: str) -> None:
+        """Evaluate the trial again, once: its worker failed, not f."""
         if trial.number in self.died:
             return self._tell(trial, Evaluation("lost", reason=f"{reason}, twice"))
         log.warning("trial %d is evaluated again: %s", trial.number, reason)
@@ -280,7 +282,7 @@ class _Loop:
                 self.study.fail(trial, answer.kind)
         except Outside as error:
             return self._tell(trial, Evaluation("lost", reason=str(error)))
-        except (AlreadyTold, AlreadyEnded) as error:  # someone else was quicker, and says otherwise
+        except (AlreadyTold, AlreadyEnded) as error:  # another process told something else first
             self._count("refused")
             log.info("%s", error)
             return None
@@ -289,7 +291,7 @@ class _Loop:
             self.reason = answer.reason
             level = (
                 logging.WARNING if self.counts["lost"] == 1 else logging.INFO
-            )  # all of them are summed up at the end
+            )  # the end of the run reports all of them
             log.log(level, "trial %d is lost: %s", trial.number, answer.reason)
         return None
 
@@ -300,9 +302,9 @@ def _has_answer(future: Future[Evaluation]) -> bool:
 
 
 def _list_left_behind(study: StudyLike) -> list[Trial]:
-    """The trials that nobody evaluates any more, as far as a ledger can tell: those without an outcome.
+    """The trials that an earlier run left without an outcome, as far as the ledger shows.
 
-    Rounds do not pass while nobody asks, so what was left pending still is. The clock does: what was interrupted on
-    Friday has expired by Monday, and is evaluated all the same."""
+    Rounds do not pass while nobody asks, so these trials are still pending. Time does pass: by the clock they may have
+    expired since, and are evaluated all the same."""
     by_clock = study.settings.patience.by_clock
     return [trial for trial in study.trials() if trial.status == "pending" or (by_clock and trial.status == "expired")]

@@ -1,4 +1,4 @@
-"""The same function for many jobs, on several cores."""
+"""Run one function for many jobs, on several cores."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def run_in_parallel(
 ) -> list[Result]:
     """[run(job) for job in jobs], with `done` called after each; one BLAS thread per worker.
 
-    One worker: here, in this interpreter. More: in fresh ones, which an interrupt does not reach; we end them. With an
-    executor: wherever it works; it stays the user's, and what it has not begun when we stop is cancelled."""
+    With one worker they run in this process. With more they run in new processes, which an interrupt does not reach: we
+    end them. An executor stays the user's: jobs that it has not begun when we stop are cancelled."""
     if not jobs:
         return []
     if executor is not None:
@@ -50,7 +50,7 @@ def run_in_parallel(
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(workers, len(jobs)), multiprocessing.get_context("spawn")) as pool:
         try:
-            with block_interrupts():
+            with block_interrupts():  # the workers keep the block, so that Ctrl-C prints no traceback in each of them
                 futures = _submit(pool, run, jobs)
             return _collect(futures, done)
         except BrokenProcessPool:

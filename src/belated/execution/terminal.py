@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of long work, and how to stop it."""
+"""Progress bars and Ctrl-C at a terminal."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType, TracebackType
 
-Show = Callable[[int, Callable[[], str]], None]  # (how many are done, what to say beside the bar)
+Show = Callable[[int, Callable[[], str]], None]  # (how many are done, the text next to the bar)
 
 
 class InterruptGate:
-    """Ctrl-C, taken while waiting and never in the middle of an ask or a tell; a second one is taken at once."""
+    """Ctrl-C acts while waiting, never in the middle of an ask or a tell; a second Ctrl-C acts at once."""
 
     def __init__(self) -> None:
         self.came = self.open = self.ours = False
@@ -22,7 +22,7 @@ class InterruptGate:
         in_main = threading.current_thread() is threading.main_thread()
         self.ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if self.ours:
-            signal.signal(signal.SIGINT, self._take)
+            signal.signal(signal.SIGINT, self._receive)
         return self
 
     def __exit__(
@@ -33,14 +33,14 @@ class InterruptGate:
         if self.came and kind is None:
             raise KeyboardInterrupt
 
-    def _take(self, number: int, frame: FrameType | None) -> None:
+    def _receive(self, number: int, frame: FrameType | None) -> None:
         if self.open or self.came:
             raise KeyboardInterrupt
         self.came = True
 
     @contextmanager
     def allow(self) -> Iterator[None]:
-        self.open = True  # before looking: one that comes in between is taken here
+        self.open = True  # before the check: a Ctrl-C in between acts here
         try:
             if self.came:
                 raise KeyboardInterrupt
@@ -49,15 +49,15 @@ class InterruptGate:
             self.open = False
 
 
-def progress_bar(total: int, *, shown: bool) -> AbstractContextManager[Show]:
+def show_progress(total: int, *, shown: bool) -> AbstractContextManager[Show]:
     """A bar on stderr, if that is a terminal."""
-    return _rich_bar(total) if shown and sys.stderr.isatty() else _no_bar()
+    return _show_rich_bar(total) if shown and sys.stderr.isatty() else _show_nothing()
 
 
 @contextmanager
 def count_progress(total: int, note: str, *, shown: bool) -> Iterator[Callable[[object], None]]:
-    """The same bar, one further at every call of what this gives."""
-    with progress_bar(total, shown=shown) as show:
+    """The same bar; every call of the function it yields counts one more."""
+    with show_progress(total, shown=shown) as show:
         done = 0
 
         def count(result: object) -> None:
@@ -69,12 +69,12 @@ def count_progress(total: int, note: str, *, shown: bool) -> Iterator[Callable[[
 
 
 @contextmanager
-def _no_bar() -> Iterator[Show]:
+def _show_nothing() -> Iterator[Show]:
     yield lambda done, note: None
 
 
 @contextmanager
-def _rich_bar(total: int) -> Iterator[Show]:
+def _show_rich_bar(total: int) -> Iterator[Show]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -1,7 +1,7 @@
-"""Where an objective is evaluated: processes of our own, or an executor that the user hands in.
+"""Where an objective is evaluated: our own processes, or an executor that the user gives.
 
-An answer is a small plain value; whatever f does, an exception included, comes back as one. So a future that fails
-tells of its worker, never of f.
+An answer is a small plain value. Whatever f does, even an exception, comes back as one. So a failed future means that
+the worker failed, never f.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
 GRACE = 2.0  # seconds that a worker has to end before it is killed
-PENDING = "the trials that were out stay pending and are evaluated first by the next run"
+PENDING = "trials without an outcome stay pending, and the next run evaluates them first"
 REMEDY = "define it at the top level of a module, or hand in executor=ThreadPoolExecutor(4)"
 
 
 class Workers(Protocol):
-    """Who evaluates f."""
+    """The workers that evaluate f."""
 
     def begin(self) -> None:
-        """Make sure that f can be evaluated at all, or say what is in the way."""
+        """Check that f can be evaluated; raise an error that says why if not."""
 
     def submit(self, params: Params, context: Params | None) -> Future[Evaluation]:
-        """Have f evaluated."""
+        """Evaluate f on a worker."""
 
     def explain(self, future: Future[Evaluation], *, worked: bool) -> str:
-        """Why a future failed; raises NoWorkers when others would fail as well. worked: some have not."""
+        """Why a future failed; raises NoWorkers if others would fail as well. worked: whether any has succeeded."""
 
     def end(self) -> None:
-        """Whatever is still being evaluated is no longer waited for."""
+        """Stop; do not wait for evaluations that are still running."""
 
 
-# An executor that the user hands in -----------------------------------------------------------------------------------
+# An executor that the user gives --------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -79,15 +79,15 @@ class ExecutorWorkers:
             future.cancel()
 
 
-# Processes of our own -------------------------------------------------------------------------------------------------
+# Our own processes ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
 class WorkerProcess:
-    """A pool of one process, so that one that is killed takes no other's work with it."""
+    """A pool of one process, so that a killed process affects no other."""
 
     pool: ProcessPoolExecutor
-    ready: Future[str]  # what is wrong with f over there; empty when nothing is
+    ready: Future[str]  # what is wrong with f in that process; empty when nothing is
     last: Future[Evaluation] | None = None
 
     @property
@@ -97,7 +97,7 @@ class WorkerProcess:
 
 @dataclass
 class ProcessWorkers:
-    """Local processes, started afresh (spawn) when one is needed and none is idle."""
+    """Local processes, started by spawn when one is needed and none is idle."""
 
     f: ObjectiveFunction
     workers: list[WorkerProcess] = field(default_factory=list)
@@ -125,14 +125,14 @@ class ProcessWorkers:
 
     def explain(self, future: Future[Evaluation], *, worked: bool) -> str:
         worker = next((worker for worker in self.workers if worker.last is future), None)
-        if worker is not None:  # otherwise it seemed idle, was given more to do, and is ended when that fails
+        if worker is not None:  # otherwise it has newer work, and ends when that fails
             self._check(worker)
             self.workers.remove(worker)
             worker.pool.shutdown(wait=False)
         return "its worker process died (killed, or out of memory)"
 
     def end(self) -> None:
-        """End them all: the idle ones of their own accord, the others by signal."""
+        """End all processes: idle ones by themselves, the others by signal."""
         processes = [
             process
             for worker in self.workers
@@ -155,13 +155,13 @@ class ProcessWorkers:
         from multiprocessing import get_context
 
         pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=set_up_worker)
-        with block_interrupts():  # and so it is over there, until the worker has settled
+        with block_interrupts():  # the new process inherits it, until set_up_worker
             worker = WorkerProcess(pool, pool.submit(receive_function, self._blob))
         self.workers.append(worker)
         return worker
 
     def _check(self, worker: WorkerProcess) -> None:
-        """Whether the worker started, and f arrived."""
+        """Raise an error unless the worker has started and received f."""
         try:
             wrong = worker.ready.result()
         except BrokenExecutor:
@@ -177,11 +177,11 @@ class ProcessWorkers:
 
 # In the worker process ------------------------------------------------------------------------------------------------
 
-HERE: dict[str, ObjectiveFunction] = {}  # f, once it was received
+HERE: dict[str, ObjectiveFunction] = {}  # f, after it was received
 
 
 def set_up_worker() -> None:
-    """Leave Ctrl-C to the parent, and end with it. Doing nothing is not ignoring: what f starts hears Ctrl-C."""
+    """Leave Ctrl-C to the parent, and end with it. SIGINT does nothing here, but processes that f starts receive it."""
     signal.signal(signal.SIGINT, lambda *_: None)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -198,7 +198,7 @@ def end_with_parent() -> None:
 
 
 def receive_function(blob: bytes) -> str:
-    """Keep f for the calls to come; what is wrong with it, if anything."""
+    """Keep f for later calls; returns what is wrong with it, or an empty string."""
     from multiprocessing.reduction import ForkingPickler
 
     try:

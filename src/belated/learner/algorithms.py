@@ -44,7 +44,7 @@ SQUARED_EXPONENTIAL, FLOOR_TO_ONE = SE(0.2), FloorToOne()
 
 @dataclass(frozen=True, kw_only=True)
 class Implied:
-    """The settings of a study that an algorithm settles; None: the study says.
+    """The settings of a study that an algorithm implies; None: the study may choose.
 
     >>> from belated import algorithms
     >>> algorithms.PAPER["GP-UCB-SDF"].implied.patience
@@ -59,7 +59,7 @@ class Implied:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """The GP, and the scale of outcomes that it lives on. What is given by hand is never fitted.
+    """The GP, and the scale of its outcomes. What is given by hand is never fitted.
 
     >>> from belated import algorithms, kernels
     >>> algorithms.Model(kernel=kernels.SE(0.1), lam=0.01).mean  # both given: there is nothing to fit
@@ -83,12 +83,12 @@ class Opening:
     (8, 5)
     """
 
-    space_filling: int | None = None  # when the study does not say; None: by dimension
+    space_filling: int | None = None  # unless the study gives a number; None: by dimension
     uncertainty: int = 0  # queries by uncertainty sampling after those
     until_heard: int = 0  # space-filling goes on until so many are heard (unless every query counts)
 
     def initial(self, coordinates: int) -> int:
-        """How many space-filling queries to begin with when the user leaves it to us."""
+        """How many space-filling queries to begin with, unless the user says how many."""
         return min(20, 2 * coordinates + 2) if self.space_filling is None else self.space_filling
 
 
@@ -138,8 +138,8 @@ class Algorithm:
         }
 
 
-def _baseline(name: str, silence: Silence, policy: Policy) -> Algorithm:
-    """One of the paper's four baselines: they know no patience, and trust σ by β_t."""
+def _make_baseline(name: str, silence: Silence, policy: Policy) -> Algorithm:
+    """One of the paper's four baselines: no patience, and an interval of width β_t."""
     return Algorithm(
         name=name,
         moves=(Move(policy),),
@@ -148,7 +148,7 @@ def _baseline(name: str, silence: Silence, policy: Policy) -> Algorithm:
     )
 
 
-def _sdf(name: str, policy: Policy) -> Algorithm:
+def _make_sdf(name: str, policy: Policy) -> Algorithm:
     """One of the paper's two: censored feedback, and β_t widened to ν_t."""
     return Algorithm(
         name=name,
@@ -162,12 +162,12 @@ def _sdf(name: str, policy: Policy) -> Algorithm:
 PAPER = {
     algorithm.name: algorithm
     for algorithm in (
-        _sdf("GP-UCB-SDF", UCB()),
-        _sdf("GP-TS-SDF", ThompsonSampling()),
-        _baseline("GP-UCB", Ignored(), UCB()),
-        _baseline("asy-TS", Ignored(), ThompsonSampling()),
-        _baseline("GP-BUCB", Unknown(), UCB()),
-        _baseline("GP-BTS", Unknown(), ThompsonSampling()),
+        _make_sdf("GP-UCB-SDF", UCB()),
+        _make_sdf("GP-TS-SDF", ThompsonSampling()),
+        _make_baseline("GP-UCB", Ignored(), UCB()),
+        _make_baseline("asy-TS", Ignored(), ThompsonSampling()),
+        _make_baseline("GP-BUCB", Unknown(), UCB()),
+        _make_baseline("GP-BTS", Unknown(), ThompsonSampling()),
     )
 }
 

@@ -19,7 +19,7 @@ class ModelBelief:
     """A posterior, and which of its rows the policies need to know about."""
 
     posterior: Posterior
-    known: Mask  # rows with an outcome of their own
+    known: Mask  # rows that have an outcome
     recent: Mask  # rows that ν_t sums over
     z: Array = field(default_factory=lambda: np.empty(0))  # the context that the next query is for, if any
     widths: Array | None = None  # the share of each row's σ that ν_t counts; None: all of it
@@ -31,7 +31,7 @@ class ModelBelief:
 
     @cached_property
     def means(self) -> Array:
-        """μ at the queries with an outcome of their own, each as it would be in the context at hand."""
+        """μ at the queries that have an outcome, each as it would be in the context of the next query."""
         if not len(self.z):
             return self.posterior.mean_of(self.known)
         rows = self.posterior.X[self.known].copy()
@@ -58,8 +58,9 @@ def believe(
 ) -> ModelBelief:
     """The belief that a silence makes of a history. `memory` only saves time: without it the numbers are the same.
 
-    With `fill_noise` a pending query that is filled far from the belief is taken as an outcome with noise of its own,
-    that share of the distance: where little is known it counts in full, beside what was heard it bends nothing."""
+    With `fill_noise` a pending query that is filled far from the belief is an outcome with its own noise: its standard
+    deviation is that share of the distance. So a fill counts in full where little is known, and hardly at all near
+    outcomes that were heard."""
     memory = memory or FactorCache()
     floor = gp.mean if h.floor is None else h.floor
     h = replace(h, y=np.where(h.infeasible, floor, h.y))
@@ -75,7 +76,7 @@ def believe(
     rows, y_tilde, shares, widths = silence.fill(h, floor, heard)
     if np.any(np.isnan(y_tilde)):
         raise InvalidInput(f"{silence!r} left an outcome unfilled")
-    if fill_noise:  # which changes from ask to ask: those rows come last, so that the others stay factored
+    if fill_noise:  # fills change from ask to ask: their rows come last, so that the factor of the others is kept
         last = np.lexsort((h.order[rows], h.pending[rows]))
         rows, y_tilde = rows[last], y_tilde[last]
         shares, widths = (None if parts is None else parts[last] for parts in (shares, widths))

@@ -1,4 +1,4 @@
-"""What computes: BLAS held to one thread, and the versions that a choice's bits depend on."""
+"""BLAS on one thread, and the versions of the libraries that the bits of a choice depend on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 
 @cache
-def _blas() -> Any:
+def _load_controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
 
 
 class _Held:
-    """How many of our threads hold BLAS to one thread: the limit is the whole process's, so the last one lifts it."""
+    """How many threads ask for one BLAS thread. The limit is that of the whole process, so the last one lifts it."""
 
     lock = threading.Lock()
     count = 0
@@ -29,7 +29,7 @@ def use_one_thread() -> Iterator[None]:
     """Small matrices are slower on two BLAS threads than on one, much slower on a busy machine."""
     with _Held.lock:
         if _Held.count == 0:
-            libraries = [(library, library.get_num_threads()) for library in _blas().lib_controllers]
+            libraries = [(library, library.get_num_threads()) for library in _load_controller().lib_controllers]
             _Held.before = [(library, threads) for library, threads in libraries if threads != 1]
             for library, _ in _Held.before:
                 library.set_num_threads(1)
@@ -46,11 +46,11 @@ def use_one_thread() -> Iterator[None]:
 
 @cache
 def describe_versions() -> Mapping[str, str]:
-    """With the same of these, and one thread, the same events give the same query bit for bit."""
+    """The versions. With the same versions and one thread, the same events give the same query, bit for bit."""
     import numpy
     import scipy
 
-    libraries = _blas().info()
+    libraries = _load_controller().info()
     blas = sorted(
         {" ".join(str(lib.get(k, "")) for k in ("internal_api", "version", "architecture")) for lib in libraries}
     )

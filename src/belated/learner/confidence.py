@@ -1,17 +1,17 @@
 """Confidence widths and regret bounds: β_t, γ_t, ν_t, Theorems 1 to 4 and both propositions, as numbers.
 
 T       rounds in all; t = 1 … T
-λ       regularisation of Eq. (1); the theory sets 1 + 2/T                  (line 625)
-B_f     bound on ‖f‖_k                                                     (line 259)
-B_y     bound on |y|; 1 on scaled outcomes                                 (line 259)
-R       the noise is R-sub-Gaussian                                        (line 233)
+λ       regularisation of Eq. (1); the theory sets 1 + 2/T                  (App. A.1)
+B_f     bound on ‖f‖_k                                                     (Section 3.1)
+B_y     bound on |y|; 1 on scaled outcomes                                 (Section 3.1)
+R       the noise is R-sub-Gaussian                                        (Section 2)
 δ       every statement holds with probability at least 1 - δ
-γ_t     maximum information gain of t queries, max ½ log det(I + K/λ)      (line 301)
-ρ       ρ_m = P(d ≤ m), m the patience in rounds                           (line 345)
+γ_t     maximum information gain of t queries, max ½ log det(I + K/λ)      (Section 3.2)
+ρ       ρ_m = P(d ≤ m), m the patience in rounds                           (Section 3.3)
 C₁      sqrt(2 / log(1 + 1/λ))                                             (Theorem 2)
-p       1 / (4e sqrt(π))                                                   (line 762)
+p       1 / (4e sqrt(π))                                                   (Lemma 3)
 
-Everything assumes k(x, x) ≤ 1, as the paper does. Line numbers are of the paper's source.
+Everything assumes k(x, x) ≤ 1, as the paper does. Sections, equations and lemmas are the paper's.
 """
 
 import math
@@ -39,7 +39,7 @@ class Covariance(Protocol):
 
 @dataclass(frozen=True)
 class Constant:
-    """β_t = value; the paper's experiments take 1 (line 1058).
+    """β_t = value; the paper's experiments take 1 (App. C).
 
     >>> from belated import algorithms, confidence
     >>> algorithms.paper("GP-UCB", beta=2.0).width.beta == confidence.Constant(2.0)
@@ -49,15 +49,15 @@ class Constant:
     value: float = 1.0
 
     def __post_init__(self) -> None:
-        _least_0("value", self.value)
+        _require_nonnegative("value", self.value)
 
 
 @dataclass(frozen=True)
 class Theory:
     """β_t and λ as the theorems have them, on scaled outcomes (B_f and R in units of B_y); horizon T or None.
 
-    gain says which γ_{t-1} stands in β_t: "realised", ½ log det(I + K/λ) of the queries made (what the proof needs, the
-    display at 646), or "greedy", a bound on the maximum over a finite Q.
+    gain says which γ_{t-1} stands in β_t: "realised", ½ log det(I + K/λ) of the queries made (what the
+    proof of Theorem 1 needs, App. A.1), or "greedy", a bound on the maximum over a finite Q.
 
     >>> from belated import algorithms, confidence
     >>> theory = confidence.Theory(B_f=2.0, R=0.1, delta=0.1, horizon=100)
@@ -74,64 +74,64 @@ class Theory:
     gain: Literal["realised", "greedy"] = "realised"
 
     def __post_init__(self) -> None:
-        _positive("B_f", self.B_f)
-        _least_0("R", self.R)
-        _delta(self.delta)
+        _require_positive("B_f", self.B_f)
+        _require_nonnegative("R", self.R)
+        _require_delta(self.delta)
         if self.horizon is not None:
-            _count("horizon", self.horizon, 1)
+            _require_count("horizon", self.horizon, 1)
         if self.gain not in ("realised", "greedy"):
             raise InvalidInput(f'gain must be "realised" or "greedy" (got {self.gain!r})')
 
     def horizon_at(self, t: int) -> int:
-        """T; when it is unknown the doubling trick: the smallest power of two ≥ max(t, 2)  (footnote, line 625)."""
-        _count("t", t, 0)
+        """T; when it is unknown the doubling trick: the smallest power of two ≥ max(t, 2)  (App. A.1, footnote)."""
+        _require_count("t", t, 0)
         return self.horizon if self.horizon is not None else 1 << (max(int(t), 2) - 1).bit_length()
 
     def lam(self, t: int) -> float:
-        """λ = 1 + 2/T  (footnote, line 625)."""
+        """λ = 1 + 2/T  (App. A.1, footnote)."""
         return 1 + 2 / self.horizon_at(t)
 
 
 def beta_sdf_ucb(theory: Theory, gamma: float, B_y: float) -> float:
-    """GP-UCB-SDF: β_t = B_f + (R + B_y) sqrt(2(γ_{t-1} + 1 + log(2/δ)))  (line 301).
+    """GP-UCB-SDF: β_t = B_f + (R + B_y) sqrt(2(γ_{t-1} + 1 + log(2/δ)))  (Section 3.2).
 
     >>> from belated import confidence
     >>> round(confidence.beta_sdf_ucb(confidence.Theory(B_f=2.0, R=0.1, delta=0.1), gamma=3.0, B_y=1.0), 2)
     6.11
     """
-    return theory.B_f + (theory.R + _positive("B_y", B_y)) * _radius(gamma, 2, theory.delta)
+    return theory.B_f + (theory.R + _require_positive("B_y", B_y)) * _radius(gamma, 2, theory.delta)
 
 
 def beta_sdf_ts(theory: Theory, gamma: float, B_y: float) -> float:
-    """GP-TS-SDF: β_t = B_f + (R + B_y) sqrt(2(γ_{t-1} + 1 + log(4/δ)))  (line 732).
+    """GP-TS-SDF: β_t = B_f + (R + B_y) sqrt(2(γ_{t-1} + 1 + log(4/δ)))  (App. A.3).
 
     >>> from belated import confidence
     >>> round(confidence.beta_sdf_ts(confidence.Theory(B_f=2.0, R=0.1, delta=0.1), gamma=3.0, B_y=1.0), 2)
     6.31
     """
-    return theory.B_f + (theory.R + _positive("B_y", B_y)) * _radius(gamma, 4, theory.delta)
+    return theory.B_f + (theory.R + _require_positive("B_y", B_y)) * _radius(gamma, 4, theory.delta)
 
 
 def beta_baseline(theory: Theory, gamma: float, B_y: float = 1.0) -> float:
     """The four baselines: β_t = B_f + R sqrt(2(γ_{t-1} + 1 + log(1/δ))).
 
-    Nothing is censored, so B_y does not enter; it is taken so that the three β_t can be rows of one table.
+    Nothing is censored, so B_y has no effect; it is an argument so that the three β_t have the same signature.
 
     >>> from belated import confidence
     >>> round(confidence.beta_baseline(confidence.Theory(B_f=2.0, R=0.1, delta=0.1), gamma=3.0), 2)
     2.36
     """
-    _positive("B_y", B_y)
+    _require_positive("B_y", B_y)
     return theory.B_f + theory.R * _radius(gamma, 1, theory.delta)
 
 
 def _radius(gamma: float, a: int, delta: float) -> float:
     """sqrt(2(γ + 1 + log(a/δ)))."""
-    return math.sqrt(2 * (_least_0("gamma", gamma) + 1 + math.log(a) - math.log(delta)))
+    return math.sqrt(2 * (_require_nonnegative("gamma", gamma) + 1 + math.log(a) - math.log(delta)))
 
 
 def nu(beta: float, sigmas_of_recent: ArrayLike, B_y: float) -> float:
-    """ν_t = B_y Σ_{s = max(1, t-m)}^{t-1} σ_{t-1}(x_s) + β_t  (line 301); the sum is over heard and unheard alike.
+    """ν_t = B_y Σ_{s = max(1, t-m)}^{t-1} σ_{t-1}(x_s) + β_t  (Section 3.2); the sum is over heard and unheard alike.
 
     >>> from belated import confidence
     >>> confidence.nu(beta=1.0, sigmas_of_recent=[0.5, 0.25], B_y=2.0)
@@ -140,7 +140,7 @@ def nu(beta: float, sigmas_of_recent: ArrayLike, B_y: float) -> float:
     sigmas = np.asarray(sigmas_of_recent, dtype=float)
     if not np.all((sigmas >= 0) & (sigmas < math.inf)):
         raise InvalidInput(f"sigmas_of_recent must be finite numbers of at least 0 (got {sigmas.tolist()!r})")
-    return _positive("B_y", B_y) * float(sigmas.sum()) + _least_0("beta", beta)
+    return _require_positive("B_y", B_y) * float(sigmas.sum()) + _require_nonnegative("beta", beta)
 
 
 def realised_gain(K: ArrayLike, lam: float) -> float:
@@ -154,7 +154,7 @@ def realised_gain(K: ArrayLike, lam: float) -> float:
     K = np.asarray(K, dtype=float)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InvalidInput(f"K must be a square matrix (got shape {K.shape})")
-    A = np.eye(len(K)) + K / _positive("lam", lam)
+    A = np.eye(len(K)) + K / _require_positive("lam", lam)
     if not np.isfinite(A).all():
         raise InvalidInput("K must be finite (got nan or inf)")
     try:
@@ -167,7 +167,7 @@ def realised_gain(K: ArrayLike, lam: float) -> float:
 def greedy_gain(kernel: Covariance, Q: ArrayLike, t: int, lam: float) -> Array:
     """Lower bounds on γ_0 … γ_t over multisets of the rows of Q                                        (t + 1,)
 
-    x_s = argmax_Q σ²_{s-1}(x), γ_s = γ_{s-1} + ½ log(1 + σ²_{s-1}(x_s)/λ)  (line 708); ties to the lowest row.
+    x_s = argmax_Q σ²_{s-1}(x), γ_s = γ_{s-1} + ½ log(1 + σ²_{s-1}(x_s)/λ)  (App. A.2); ties to the lowest row.
     V = L⁻¹ k(X, Q) grows by one row a step, and σ² = k(x, x) - Σ V², so the whole costs O(t² |Q|).
 
     >>> import numpy as np
@@ -178,7 +178,7 @@ def greedy_gain(kernel: Covariance, Q: ArrayLike, t: int, lam: float) -> Array:
     Q = np.asarray(Q, dtype=float)
     if Q.ndim != 2 or not len(Q):
         raise InvalidInput(f"Q must be a matrix of at least one point, one per row (got shape {Q.shape})")
-    steps, lam = _count("t", t, 0), _positive("lam", lam)
+    steps, lam = _require_count("t", t, 0), _require_positive("lam", lam)
     variance = np.array(kernel.diag(Q), dtype=float)
     V = np.empty((steps, len(Q)))
     gains = np.zeros(steps + 1)
@@ -201,13 +201,13 @@ def gamma_bound(greedy: ArrayLike) -> Array:
 
 
 def gamma_se(T: int, n: int) -> float:
-    """log^{n+1}(T), the order of γ_T for the SE kernel in n dimensions, without its constant  (line 372).
+    """log^{n+1}(T), the order of γ_T for the SE kernel in n dimensions, without its constant  (Section 3.3).
 
     >>> from belated import confidence
     >>> round(confidence.gamma_se(T=100, n=1), 1)
     21.2
     """
-    return math.log(_count("T", T, 1)) ** (_count("n", n, 1) + 1)
+    return math.log(_require_count("T", T, 1)) ** (_require_count("n", n, 1) + 1)
 
 
 def theorem1_interval(mean: ArrayLike, std: ArrayLike, nu: float) -> tuple[Array, Array]:
@@ -220,12 +220,12 @@ def theorem1_interval(mean: ArrayLike, std: ArrayLike, nu: float) -> tuple[Array
     mu, sigma = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
     if not np.all(sigma >= 0):
         raise InvalidInput(f"std must be at least 0 (got {sigma.tolist()!r})")
-    width = _least_0("nu", nu) * sigma
+    width = _require_nonnegative("nu", nu) * sigma
     return mu - width, mu + width
 
 
 def theorem4_interval(mean: ArrayLike, std: ArrayLike, nu: float) -> tuple[Array, Array]:
-    """Theorem 4: |μ_{t-1}(z, x) - ρ_m g(z, x)| ≤ ν_t σ_{t-1}(z, x): Theorem 1 on 𝒵 × 𝒬  (line 935).
+    """Theorem 4: |μ_{t-1}(z, x) - ρ_m g(z, x)| ≤ ν_t σ_{t-1}(z, x): Theorem 1 on 𝒵 × 𝒬  (App. B).
 
     >>> from belated import confidence
     >>> confidence.theorem4_interval(mean=[0.5], std=[0.1], nu=2.0)
@@ -237,14 +237,14 @@ def theorem4_interval(mean: ArrayLike, std: ArrayLike, nu: float) -> tuple[Array
 def theorem2(T: int, rho: float, m: float, beta_T: float, gamma_T: float, B_y: float, lam: float) -> float:
     """GP-UCB-SDF: ℜ_T ≤ (2/ρ) (C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T); inf when ρ = 0.
 
-    With contexts, on 𝒵 × 𝒬, the same bound holds  (line 953).
+    With contexts, on 𝒵 × 𝒬, the same bound holds  (App. B.1).
 
     >>> from belated import confidence
     >>> said = dict(T=100, m=20, beta_T=3.0, gamma_T=5.0, B_y=1.0, lam=1.02)
     >>> confidence.theorem2(rho=0.5, **said) / confidence.theorem2(rho=1.0, **said)  # half in time: twice the bound
     2.0
     """
-    return _over(2, _rho(rho)) * _widths(T, m, beta_T, gamma_T, B_y, lam)
+    return _divide(2, _require_rho(rho)) * _widths(T, m, beta_T, gamma_T, B_y, lam)
 
 
 def theorem3(
@@ -259,7 +259,7 @@ def theorem3(
     size_Q: int,
     lam: float,
 ) -> float:
-    """GP-TS-SDF, the last line of the display at 899 (its B is B_f), with β_T = beta_sdf_ts; inf when ρ = 0:
+    """GP-TS-SDF: the bound that ends the proof of Theorem 3 (App. A.3; its B is B_f). β_T = beta_sdf_ts; inf at ρ = 0:
 
     ℜ_T ≤ 11/(ρp) a (C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T) + (4 B_f + 11 c_T)/(ρp) sqrt(2 T log(2/δ)) + B_f π²/3
     a = 1 + sqrt(2 log(|𝒬| T²)), c_T = ν_T a ≤ (m B_y + β_T) a, because σ ≤ 1.
@@ -271,7 +271,7 @@ def theorem3(
     >>> confidence.theorem3(rho=0.0, **said)
     inf
     """
-    return _thompson(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, math.log(_count("size_Q", size_Q, 1)), lam)
+    return _theorem3(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, math.log(_require_count("size_Q", size_Q, 1)), lam)
 
 
 def contextual_ts_bound(
@@ -287,54 +287,54 @@ def contextual_ts_bound(
     size_Q: int,
     lam: float,
 ) -> float:
-    """GP-TS-SDF with contexts from a finite 𝒵: Theorem 3 with log(|𝒵| |𝒬| T²) in place of log(|𝒬| T²)  (line 964).
+    """GP-TS-SDF with contexts from a finite 𝒵: Theorem 3 with log(|𝒵| |𝒬| T²) in place of log(|𝒬| T²)  (Lemma 8).
 
     >>> from belated import confidence
     >>> said = dict(T=100, rho=0.9, m=20, beta_T=3.0, gamma_T=5.0, B_y=1.0, B_f=2.0, delta=0.1, size_Q=50, lam=1.02)
     >>> confidence.contextual_ts_bound(size_Z=1, **said) == confidence.theorem3(**said)
     True
     """
-    log_size = math.log(_count("size_Z", size_Z, 1)) + math.log(_count("size_Q", size_Q, 1))
-    return _thompson(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, log_size, lam)
+    log_size = math.log(_require_count("size_Z", size_Z, 1)) + math.log(_require_count("size_Q", size_Q, 1))
+    return _theorem3(T, rho, m, beta_T, gamma_T, B_y, B_f, delta, log_size, lam)
 
 
 def proposition1(T: int, B_x: int, beta_T: float, gamma_T: float, B_y: float, lam: float) -> float:
-    """Batches of B_x, GP-UCB-SDF: Theorem 2 at ρ = 1, m = B_x - 1, as Section 4 counts it  (line 404).
+    """Batches of B_x, GP-UCB-SDF: Theorem 2 at ρ = 1, m = B_x - 1, as Section 4 counts it  (Proposition 1).
 
     >>> from belated import confidence
     >>> batches_of_8 = confidence.proposition1(T=100, B_x=8, beta_T=3.0, gamma_T=5.0, B_y=1.0, lam=1.02)
     >>> batches_of_8 == confidence.theorem2(T=100, rho=1.0, m=7, beta_T=3.0, gamma_T=5.0, B_y=1.0, lam=1.02)
     True
     """
-    return theorem2(T, 1.0, _count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, lam)
+    return theorem2(T, 1.0, _require_count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, lam)
 
 
 def proposition2(
     T: int, B_x: int, beta_T: float, gamma_T: float, B_y: float, B_f: float, delta: float, size_Q: int, lam: float
 ) -> float:
-    """Batches of B_x, GP-TS-SDF: Theorem 3 at ρ = 1, m = B_x - 1, as Section 4 counts it  (line 416).
+    """Batches of B_x, GP-TS-SDF: Theorem 3 at ρ = 1, m = B_x - 1, as Section 4 counts it  (Proposition 2).
 
     >>> from belated import confidence
     >>> said = dict(T=100, beta_T=3.0, gamma_T=5.0, B_y=1.0, B_f=2.0, delta=0.1, size_Q=50, lam=1.02)
     >>> confidence.proposition2(B_x=4, **said) < confidence.proposition2(B_x=8, **said)  # larger batches, less known
     True
     """
-    return theorem3(T, 1.0, _count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, B_f, delta, size_Q, lam)
+    return theorem3(T, 1.0, _require_count("B_x", B_x, 1) - 1, beta_T, gamma_T, B_y, B_f, delta, size_Q, lam)
 
 
-P = 1 / (4 * math.e * math.sqrt(math.pi))  # p, line 762
+P = 1 / (4 * math.e * math.sqrt(math.pi))  # p, Lemma 3
 
 
 def _widths(T: int, m: float, beta_T: float, gamma_T: float, B_y: float, lam: float) -> float:
     """Σ_t ν_t σ_{t-1}(x_t) ≤ C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T  (the proof of Theorem 2)."""
-    _least_0("m", m)
+    _require_nonnegative("m", m)
     require_rule("lam", lam, "be a finite number greater than 1, as Theorem 1 asks", lambda v: 1 < v < math.inf)
-    gain, C1_squared = _least_0("gamma_T", gamma_T), 2 / math.log1p(1 / lam)
-    first = math.sqrt(C1_squared * _count("T", T, 1) * gain) * _least_0("beta_T", beta_T)
-    return first + m * _positive("B_y", B_y) * C1_squared * gain
+    gain, C1_squared = _require_nonnegative("gamma_T", gamma_T), 2 / math.log1p(1 / lam)
+    first = math.sqrt(C1_squared * _require_count("T", T, 1) * gain) * _require_nonnegative("beta_T", beta_T)
+    return first + m * _require_positive("B_y", B_y) * C1_squared * gain
 
 
-def _thompson(
+def _theorem3(
     T: int,
     rho: float,
     m: float,
@@ -348,34 +348,34 @@ def _thompson(
 ) -> float:
     """The bound of Theorem 3, with the logarithm of the number of inputs."""
     widths = _widths(T, m, beta_T, gamma_T, B_y, lam)
-    _positive("B_f", B_f)
+    _require_positive("B_f", B_f)
     a = 1 + math.sqrt(2 * (log_size + 2 * math.log(T)))
     c_T = (m * B_y + beta_T) * a
-    azuma = (4 * B_f + 11 * c_T) * math.sqrt(2 * T * (math.log(2) - math.log(_delta(delta))))
-    return _over(1, _rho(rho) * P) * (11 * a * widths + azuma) + B_f * math.pi**2 / 3
+    azuma = (4 * B_f + 11 * c_T) * math.sqrt(2 * T * (math.log(2) - math.log(_require_delta(delta))))
+    return _divide(1, _require_rho(rho) * P) * (11 * a * widths + azuma) + B_f * math.pi**2 / 3
 
 
-def _over(a: float, b: float) -> float:
+def _divide(a: float, b: float) -> float:
     return a / b if b else math.inf
 
 
-def _count(name: str, value: object, least: int) -> int:
+def _require_count(name: str, value: object, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise InvalidInput(f"{name} must be a whole number of at least {least} (got {value!r})")
     return int(value)
 
 
-def _delta(delta: float) -> float:
+def _require_delta(delta: float) -> float:
     return require_rule("delta", delta, "lie in (0, 1)", lambda v: 0 < v < 1)
 
 
-def _rho(rho: float) -> float:
+def _require_rho(rho: float) -> float:
     return require_rule("rho", rho, "lie in [0, 1]", lambda v: 0 <= v <= 1)
 
 
-def _least_0(name: str, value: float) -> float:
+def _require_nonnegative(name: str, value: float) -> float:
     return require_rule(name, value, "be a finite number of at least 0", lambda v: 0 <= v < math.inf)
 
 
-def _positive(name: str, value: float) -> float:
+def _require_positive(name: str, value: float) -> float:
     return require_rule(name, value, "be a finite number greater than 0", lambda v: 0 < v < math.inf)

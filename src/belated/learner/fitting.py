@@ -20,7 +20,7 @@ from belated.validation import Fieldless
 class Schedule:
     """When hyperparameters are fitted again: every `every` rounds, later whenever the rounds grew by `growth`.
 
-    `eager` also fits as soon as there is enough to fit and whenever the heard have doubled since.
+    `eager` also fits as soon as there is enough to fit and again whenever twice as many outcomes were heard.
 
     >>> from belated import algorithms
     >>> every_ten = algorithms.Schedule(10)
@@ -32,9 +32,11 @@ class Schedule:
     growth: float = 0.0
     eager: bool = False
 
-    def due(self, t: int, heard: int, last: int | None, last_heard: int, previous: int) -> bool:
-        """Whether to fit before choosing query t; `last` is the query for which it was done last, `previous` the last
-        one that we chose (0: none): rounds by hand in between do not make us miss a fit."""
+    def is_due(self, t: int, heard: int, last: int | None, last_heard: int, previous: int) -> bool:
+        """Whether to fit before choosing query t.
+
+        last      the query for which hyperparameters were last fitted
+        previous  the last query that we chose, 0 for none: queries added by hand in between do not skip a fit"""
         if self.every is None:
             return False
         if not self.eager:
@@ -64,7 +66,7 @@ class Heard(Fieldless):
 
 
 class HeardAndSettled(Fieldless):
-    """What was heard; where silence is an outcome and the floor is stated, also silence that has outlasted patience.
+    """What was heard, and where silence is an outcome and the floor is stated, also silence longer than patience.
 
     >>> from belated import algorithms
     >>> algorithms.DEFAULT.fitting.data

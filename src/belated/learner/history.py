@@ -30,9 +30,9 @@ class History:
     recent: Mask  # age ≤ m and not gone: what ν_t sums over
     by_hand: Mask  # not chosen by us
     order: NDArray[np.intp]  # when the outcome was told, for the order of arrival
-    lams: Array  # the outcome's own noise variance, NaN where lam serves
-    floor: float | None  # the least value f can take; None: unknown and nothing heard to stand in for it
-    waited: Array  # d where told, the age so far elsewhere; NaN where that says nothing of delays (added, failed)
+    lams: Array  # the outcome's own noise variance, NaN where lam is used
+    floor: float | None  # the least value f can take; None: unknown, and no outcome is there to replace it
+    waited: Array  # d where told, the age so far elsewhere; NaN where there is no delay (added, failed)
     arrived: Mask  # told, in time or late
     late: Mask  # told after patience had run out
 
@@ -43,7 +43,7 @@ class History:
 
     @property
     def settled(self) -> Mask:
-        """Known, or silent for longer than patience: under a silence that does not forget, that is an outcome too."""
+        """Known, or silent for longer than patience: where silence does not forget, that is an outcome too."""
         return self.known | ~(self.pending | self.gone)
 
     def own_lams(self, gp: GP) -> Array:

@@ -14,10 +14,10 @@ from numpy.random import Generator
 
 from belated.learner.arrays import Array
 from belated.learner.belief import ModelBelief
-from belated.learner.gp.posterior import Over, Path, Posterior
+from belated.learner.gp.posterior import BeliefDifference, Path, Posterior
 from belated.validation import Fieldless
 
-EXACT = 4000  # points of a list up to which a draw is exact: its root costs O(|Q|³) and |Q|² numbers
+EXACT = 4000  # the longest list with exact draws: its root costs O(|Q|³) time and |Q|² memory
 TINY = 1e-12  # a standard deviation below this (relative to the prior's) counts as this
 
 
@@ -41,7 +41,7 @@ class Policy(Protocol):
         """The same as a function of any point."""
 
 
-def std_gradient(posterior: Posterior | Over, variance: Array, d_variance: Array) -> tuple[Array, Array]:
+def std_gradient(posterior: Posterior | BeliefDifference, variance: Array, d_variance: Array) -> tuple[Array, Array]:
     """σ and ∂σ = ∂σ² / 2σ."""
     sigma = np.sqrt(np.maximum(variance, TINY**2 * posterior.gp.kernel.variance))
     return sigma, d_variance / (2.0 * sigma[:, None])
@@ -171,7 +171,7 @@ def _log_phi(u: Array) -> Array:
 
 
 class _LogEI(NamedTuple):
-    posterior: Posterior | Over
+    posterior: Posterior | BeliefDifference
     best: float
 
     def __call__(self, Q: Array) -> Array:
@@ -208,11 +208,11 @@ class LogEI(Fieldless):
 
 class Overtaking(Fieldless):
     """argmax log E[(μ'(x) - μ'(x⁺))⁺], μ' the mean once x is heard, x⁺ the query heard with the best mean now (in this
-    context): a knowledge gradient between two.
+    context): a knowledge gradient between two points.
 
-    LogEI takes μ⁺ for certain, and the outcome at x for f(x). Where outcomes are noisy it goes on asking at x⁺ and
-    beside it, as f is in doubt there; but f(x) and f(x⁺) are in doubt alike, and one outcome more says little about
-    either. Where outcomes are certain the two are the same.
+    LogEI treats μ⁺ as certain, and the outcome at x as f(x). With noisy outcomes it keeps asking at x⁺ and close to it,
+    because f is uncertain there; but f(x) and f(x⁺) are uncertain together, and one more outcome says little about
+    either. Without noise the two policies are the same.
 
     >>> from belated import algorithms, policies
     >>> algorithms.DEFAULT.moves[0] == algorithms.Move(policies.Overtaking())
@@ -225,7 +225,7 @@ class Overtaking(Fieldless):
         best = int(np.argmax(belief.means))
         x = belief.posterior.X[belief.known][best : best + 1].copy()
         x[:, : len(belief.z)] = belief.z
-        return _LogEI(belief.posterior.over(x), 0.0)
+        return _LogEI(belief.posterior.difference_from(x), 0.0)
 
     def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
         return self.surface(belief, nu, rng)(Q)

@@ -1,4 +1,4 @@
-"""What an unheard outcome counts as: the one question that every method answers.
+"""What an unheard outcome counts as. Every method answers this question.
 
 d      delay of a query, inf while untold                          (n,)
 age    t - s in rounds (Section 3.1), or τ̄_t - τ_s by the clock (App. A.4)   (n,)
@@ -6,7 +6,7 @@ m      patience
 seen   1{d_s ≤ min(m, age)}: outcomes that a choice may use         (n,)
 ỹ      censored feedback: y where seen, the silence's fill elsewhere
 
-A silence is a small value: it says which queries belong to the belief and what stands in for the outcomes not heard.
+A silence is a small value: it says which queries belong to the belief, and what replaces the outcomes not heard.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from belated.learner.gp.posterior import Posterior
 from belated.learner.history import History, order_by_arrival
 from belated.validation import Fieldless
 
-LOOKED_AT = 200  # waits that are compared by query, spread evenly over the order of asking
-MARGIN = 3.0  # of log-likelihood by which waits must be foretold better by query than without
+LOOKED_AT = 200  # waits that are compared near each query, spread evenly over the order of asking
+MARGIN = 3.0  # in log-likelihood: how much better the query must predict the waits
 NOTHING = 1e-9  # a row that counts less than this is left out
 
 
@@ -42,7 +42,7 @@ class Filled(NamedTuple):
 
 
 class Silence(Protocol):
-    """How the unheard count. `heard` gives the belief from the known rows alone."""
+    """How unheard outcomes count. `heard` gives the belief from the known rows alone."""
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class Silence(Protocol):
 
     @property
     def fills(self) -> str:
-        """What stands in for a pending outcome: "floor", "belief", "between" the two, "neighbours", or "nothing"."""
+        """What replaces a pending outcome: "floor", "belief", "between" the two, "neighbours", or "nothing"."""
 
     @property
     def forgets(self) -> bool:
@@ -66,13 +66,13 @@ class Silence(Protocol):
         """Its name and numbers, as plain values."""
 
 
-def _rows(h: History, keep: Mask, unheard: Array | float) -> Filled:
+def _select_rows(h: History, keep: Mask, unheard: Array | float) -> Filled:
     rows = np.flatnonzero(keep)
     return Filled(rows, np.where(h.known, h.y, unheard)[rows])
 
 
 class Floor(Fieldless):
-    """The paper's rule: an unheard y_s counts as the least value f can take, for good once patience has run out.
+    """The paper's rule: an unheard y_s counts as the least value f can take; after patience it stays so.
 
     >>> from belated import Points, Study, silence
     >>> study = Study.create(space=Points([0.0, 1.0]), silence=silence.Floor(), floor=0.0, patience=5, seed=0)
@@ -87,7 +87,7 @@ class Floor(Fieldless):
     uses_floor = True
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
-        return _rows(h, ~h.gone, floor)
+        return _select_rows(h, ~h.gone, floor)
 
     def spec(self) -> dict[str, object]:
         return {"silence": self.name}
@@ -114,7 +114,7 @@ class Unknown(Fieldless):
     uses_floor = False
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
-        return _rows(h, h.known | h.pending, fill_with_belief(h, heard))
+        return _select_rows(h, h.known | h.pending, fill_with_belief(h, heard))
 
     def spec(self) -> dict[str, object]:
         return {"silence": self.name}
@@ -138,14 +138,14 @@ class Waiting(Fieldless):
     uses_floor = True
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
-        return _rows(h, h.known | h.pending, floor)
+        return _select_rows(h, h.known | h.pending, floor)
 
     def spec(self) -> dict[str, object]:
         return {"silence": self.name}
 
 
 class Ignored(Fieldless):
-    """GP-UCB, asy-TS: what is not heard is not there. Rows come in order of arrival, so telling appends.
+    """GP-UCB, asy-TS: what is not heard is left out. Rows are in order of arrival, so a tell appends a row.
 
     >>> from belated import Points, Study, silence
     >>> study = Study.create(space=Points([0.0, 1.0]), silence=silence.Ignored(), seed=0)
@@ -199,7 +199,7 @@ class Nearest:
             means = heard().mean(h.X[known])
             near = np.argsort(cdist(h.X[h.pending], h.X[known]), axis=1, kind="stable")[:, : self.k]
             fill[h.pending] = means[near].mean(axis=1)
-        return _rows(h, h.known | h.pending, fill)
+        return _select_rows(h, h.known | h.pending, fill)
 
     def spec(self) -> dict[str, object]:
         return {"silence": self.name, "k": self.k}
@@ -210,8 +210,8 @@ class Fading(Fieldless):
 
     p = (S(a) - S(∞)) / S(a) after a wait of a, S the survival of silence among all queries, or near x_s where the waits
     differ (1/2 while fewer than ten have come). Once patience has run out it counts with the share 1 - p: p = 1 is
-    `Unknown`, p = 0 is `Floor`. So does ν_t: of a recent query it counts σ with the share 1 - p, and with S(∞) of one
-    that was heard.
+    `Unknown`, p = 0 is `Floor`. ν_t is shared out in the same way: σ of a recent query counts with the share 1 - p, or
+    with S(∞) if it was heard.
 
     >>> from belated import Points, Study, silence
     >>> def belief(meaning):
@@ -234,7 +234,7 @@ class Fading(Fieldless):
         if np.any(silent):
             unheard[silent] = floor + p[silent] * (heard().mean(h.X[silent]) - floor)
         share = np.where(silent & ~h.pending, 1.0 - p, 1.0)
-        rows, y_tilde = _rows(h, ~h.gone & (share > NOTHING), unheard)[:2]
+        rows, y_tilde = _select_rows(h, ~h.gone & (share > NOTHING), unheard)[:2]
         return Filled(rows, y_tilde, share[rows], np.where(h.known, never, 1.0 - p)[rows])
 
     def spec(self) -> dict[str, object]:
@@ -242,7 +242,7 @@ class Fading(Fieldless):
 
 
 def estimate_arrival(h: History) -> tuple[Array, Array]:
-    """P(it still comes | out for so long) and P(it never comes), for every query             (n,), (n,)."""
+    """P(it still comes | its age) and P(it never comes), for every query             (n,), (n,)."""
     # only here: `import belated` is lighter without it
     from belated.learner.delays.survival import ENOUGH, Arrivals, Nearby, spread_evenly
 
@@ -259,7 +259,7 @@ def estimate_arrival(h: History) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Halfway:
-    """A pending y_s counts as floor + share (belief - floor), or as `base` has it where that is nearer the belief."""
+    """A pending y_s counts as floor + share (belief - floor), or as `base` fills it if that is nearer to the belief."""
 
     base: Silence
     share: float = 0.5
@@ -277,15 +277,15 @@ class Halfway:
         rows, y_tilde, shares, widths = self.base.fill(h, floor, heard)
         farther = h.pending[rows] & (np.abs(fill[rows] - belief[rows]) < np.abs(y_tilde - belief[rows]))
         fill[rows] = np.where(farther, fill[rows], y_tilde)
-        more = np.setdiff1d(np.flatnonzero(h.pending), rows)  # the base's order comes first, for its factor
+        more = np.setdiff1d(np.flatnonzero(h.pending), rows)  # last, so that the base's rows stay factored
         rows = np.concatenate([rows, more])
-        return Filled(rows, fill[rows], _with_ones(shares, len(more)), _with_ones(widths, len(more)))
+        return Filled(rows, fill[rows], _append_ones(shares, len(more)), _append_ones(widths, len(more)))
 
     def spec(self) -> dict[str, object]:
         return {"silence": self.name, "base": self.base.spec(), "share": self.share}
 
 
-def _with_ones(shares: Array | None, more: int) -> Array | None:
+def _append_ones(shares: Array | None, more: int) -> Array | None:
     return None if shares is None else np.concatenate([shares, np.ones(more)])
 
 

@@ -1,6 +1,6 @@
 """How far an algorithm trusts σ: β_t for most, widened to ν_t where feedback is censored.
 
-β_t   a constant (1 in all of the paper's experiments), or what the theory asks for
+β_t   a constant (1 in all of the paper's experiments), or the value of the theory
 ν_t   B_y Σ σ_{t-1}(x_s) + β_t over the queries of the last m rounds, B_y = 1 on the paper's scale
 """
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from belated.comparison.compared import CAVEAT, ComparisonResult, ComparisonRow
+from belated.comparison.result import CAVEAT, ComparisonResult, ComparisonRow
 from belated.comparison.statistics import summarize_curves
 from belated.plotting.style import (
     COLOUR,

@@ -1,18 +1,19 @@
-"""Whether a ledger keeps its promises: the invariants I1-I14, read from the events alone.
+"""Whether a ledger is sound: the invariants I1-I14, checked from the events alone.
 
 I1   every acknowledged ask is there, its params byte-equal        I8   receipts = effective + duplicate + refused
 I2   one trial per key and part; batches are complete              I9   after patience an outcome is late, and kept
-I3   trial numbers are 1..N, positions 1..n                        I10  the order of tells is nothing to the belief
+I3   trial numbers are 1..N, positions 1..n                        I10  the order of tells does not matter
 I4   every trial is complete, and knew all earlier ones            I11  a belief or choice rebuilt = the live one
 I5   at most one effective outcome per trial                       I12  readings are finite, ages at least 0
 I6   a duplicate changes nothing                                   I13  mean and std finite, 0 <= var <= prior
-I7   another value is refused; only an amendment changes one       I14  the store itself is whole
+I7   another value is refused; only an amendment changes one       I14  the store itself is intact
 
-Patience that the study chooses itself (I9) changes at an ask only; an outcome is late by the one in force when told.
+Where the study chooses patience itself (I9), it changes only at an ask. Whether an outcome is late depends on the
+patience at the time of the tell.
 
-`check` sees what a ledger can show. What clients were told (I1, I2, I8) only they know: `check_acknowledged` compares
-it. A duplicate leaves no trace, so for I6 the record is asked about every outcome as if it were told once more. The
-outcomes in effect are computed here a second time, on purpose, in a few lines that share nothing with the state.
+`check` reads the ledger only. `check_acknowledged` also compares it with what clients were told (I1, I2, I8). A
+duplicate leaves no event, so for I6 every outcome is judged as if it were told once more. The outcomes in effect are
+computed here a second time, on purpose, in a few lines that share nothing with the state.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from belated.errors import BelatedError, UnknownStudy
-from belated.record.beliefs import find_disagreements
+from belated.record.belief_check import find_disagreements
 from belated.record.choices import replay_choice
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Told
 from belated.record.ledger import open_store
@@ -36,12 +37,12 @@ from belated.results import Trial
 from belated.settings import Settings
 from belated.validation import format_names, format_value
 
-MODELLED = 2000  # trials: above it the belief is not computed again, and again
+MODELLED = 2000  # trials; above it the beliefs are not compared
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckFinding:
-    """A promise that a ledger breaks."""
+    """An invariant that a ledger breaks."""
 
     invariant: str
     study: str
@@ -55,7 +56,7 @@ class CheckFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckReport:
-    """What a check found, and how much it looked at. Remarks break no promise.
+    """What a check found, and how much it read. A remark breaks no invariant.
 
     >>> from belated import CheckReport
     >>> print(CheckReport(studies=1, events=3, trials=2, outcomes=1))
@@ -143,7 +144,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
     """I2-I7, I9, I12: every event against those before it."""
     state, last, at_ask, ended = State(settings), 0, 0, math.inf
     told: dict[int, tuple[float, float | None]] = {}  # the outcomes in effect
-    patience, waited_for = settings.patience.m, dict[int, float]()  # the one in force, and when each was told
+    patience, waited_for = settings.patience.m, dict[int, float]()  # the patience now, and when each outcome was told
     failed: dict[int, Failed] = {}
     keys: set[tuple[str, int]] = set()
     for position, event in enumerate(events, start=1):
@@ -155,7 +156,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
                 flag("I3", number, f"trial {last + 1} must come next")
                 return Counter(events=len(events))
             first = position - event.part  # of its batch
-            least = 0 if event.by_hand else at_ask  # what is given by hand was not chosen: outcomes may come between
+            least = 0 if event.by_hand else at_ask  # a query given by hand was not chosen: outcomes may come in between
             if event.knew_trials != event.number - 1 or not least <= event.knew < first:
                 flag("I4", number, f"its choice must know all {event.number - 1} earlier trials (it knew {event.knew})")
             if ended <= event.knew:
@@ -231,7 +232,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
 def _explain_misplaced(event: Adjusted, settings: Settings, after: Sequence[Event]) -> str:
     """What is wrong with a change of patience."""
     if not settings.patience.auto or event.by_clock != settings.patience.by_clock:
-        return f"patience {settings.patience} was changed, which is not for the study to do"
+        return f"patience {settings.patience} was changed, which the study may not do"
     if not (
         _is_finite(event.m) and event.m > 0 and (event.by_clock or event.m == int(event.m)) and event.reason.strip()
     ):
@@ -276,7 +277,7 @@ def check_acknowledged(
 
     asks      (key, trial) as answered; a retry's answer may stand beside the first
     tells     (number, value, receipt): "heard", "late", "duplicate", or "refused" for a conflict
-    complete  every client retried until it had its answer: then nothing else is in the ledger
+    complete  every client retried until it had its answer, so the ledger holds nothing else
     """
     report = check(url, name)
     findings = list(report.findings)
@@ -322,6 +323,6 @@ def check_acknowledged(
 
 
 def _encode_query(asked: Trial | Asked) -> str:
-    """A query as bytes: floats by their shortest exact digits."""
+    """A query as bytes, floats with their shortest exact digits."""
     context: Mapping[str, Any] | None = asked.context
     return json.dumps([dict(asked.params), None if context is None else dict(context)], sort_keys=True)

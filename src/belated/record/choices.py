@@ -23,7 +23,7 @@ from belated.validation import Params
 
 
 class Knowledge(NamedTuple):
-    """What a belief is made of, as of one moment: later events do not change it."""
+    """Everything that a belief depends on, at one moment; later events do not change it."""
 
     problem: Problem
     history: History
@@ -52,7 +52,7 @@ def decode_choice(settings: Settings, x: Array, fixed: Params | None) -> dict[st
 
 
 def find_situation(state: State, h: History, z: Array, fixed: Params | None = None) -> Situation:
-    """What the next query is about: its context, what is fixed by hand, and which queries to keep away from."""
+    """What the next query is about: its context, what is fixed by hand, and which queries to avoid."""
     space, problem, repeats = state.settings.space, state.problem, state.settings.repeats
     given, matching = np.full(space.domain.D, np.nan), None
     if fixed is not None and isinstance(space.domain, Finite):
@@ -64,7 +64,7 @@ def find_situation(state: State, h: History, z: Array, fixed: Params | None = No
         if problem.Q is not None:
             matching = np.all(np.isnan(given) | (np.abs(problem.Q - given) <= SAME), axis=1)
     here = np.all(h.X[:, : problem.split] == z, axis=1)
-    away = {"always": np.zeros_like(here), "heard": _out(state, h), "never": ~h.gone}[repeats] & here
+    away = {"always": np.zeros_like(here), "heard": _list_out(state, h), "never": ~h.gone}[repeats] & here
     return Situation(
         t=state.next_number,
         turn=int(np.sum(here & ~h.by_hand)),
@@ -77,13 +77,13 @@ def find_situation(state: State, h: History, z: Array, fixed: Params | None = No
     )
 
 
-def _out(state: State, h: History) -> Mask:
+def _list_out(state: State, h: History) -> Mask:
     """The queries that are pending, and those that expired without information."""
     return h.pending | (~h.known & ~h.gone) if state.settings.silence.forgets else h.pending
 
 
 def find_worst(state: State, now: float) -> WorstValue:
-    """The floor, or what stands in for it, and whether anything looks at it."""
+    """The floor, or the value that replaces it, and whether anything uses it."""
     h, problem = state.history(now), state.problem
     fills = any(adapt_silence(problem, move).uses_floor for move in problem.algorithm.turns(problem.cumulative))
     return WorstValue(

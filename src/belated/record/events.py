@@ -22,14 +22,14 @@ class Asked:
     asked_at: float  # τ_t
     by_hand: bool = False
     told_at_once: bool = False  # by hand, with its outcome
-    fixed: Mapping[str, Any] | None = None  # coordinates that were not for us to choose
+    fixed: Mapping[str, Any] | None = None  # coordinates fixed by the user
     note: str = ""
     fitted: Mapping[str, Any] | None = None  # hyperparameters, when they were found for this choice
     key: str | None = None
     part: int = 0  # of a batch
     parts: int = 1
     knew_trials: int | None = None  # how many earlier trials the choice knew: all of them
-    versions: Mapping[str, str] | None = None  # of what computed it; None: those of the choice before it
+    versions: Mapping[str, str] | None = None  # of the libraries that computed it; None: those of the choice before it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +64,7 @@ class Failed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Amended:
-    """An outcome that was told wrongly was put right, or the study's floor or limits were, for a reason."""
+    """A wrong outcome, or the study's floor or limits, was corrected, with a reason."""
 
     number: int | None  # None: the study itself
     reason: str
@@ -77,7 +77,7 @@ class Amended:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Adjusted:
-    """Patience was chosen anew, at the ask whose row comes next; from here on it is this one."""
+    """Patience was changed by the study, at the ask that follows; from here on it is m."""
 
     m: float  # rounds, or seconds by the clock
     by_clock: bool

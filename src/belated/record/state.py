@@ -1,8 +1,8 @@
 """The state of a study after some events: its settings as they are now, its trials, its hyperparameters.
 
 A pure function of settings and events: the same events give the same state anywhere, so a study, its restart and the
-replay of an old choice all go through here. What an event means to a trial is in trials.py; what it means to the study
-(floor and limits amended, patience chosen, closed) is here.
+replay of an old choice all use it. Effects of an event on a trial are in trials.py; effects on the study (floor and
+limits amended, patience chosen, closed) are here.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class State:
     """What is known after some events."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings  # with floor and limits as amended, and patience as it is now
+        self.settings = settings  # with floor and limits as amended, and the patience of now
         self.problem: Problem = settings.problem  # the settings as the learner takes them
         self.table = TrialTable(self.problem.split + settings.space.domain.D, settings.patience.by_clock)
         self.fits: list[Hyperparameters] = []
         self.closed = False
-        self.versions: Mapping[str, str] | None = None  # of what computed the newest choice
+        self.versions: Mapping[str, str] | None = None  # of the libraries that computed the newest choice
         self.shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
 
     @classmethod
@@ -47,7 +47,7 @@ class State:
         return state
 
     def fork(self) -> State:
-        """A copy that may go on by itself."""
+        """An independent copy."""
         other = State.__new__(State)
         other.__dict__.update(self.__dict__)
         other.table, other.fits = self.table.fork(), list(self.fits)
@@ -78,7 +78,7 @@ class State:
 
     @property
     def position(self) -> int:
-        """Of the last event."""
+        """The position of the last event."""
         return self.table.position
 
     @property
@@ -99,7 +99,7 @@ class State:
         return replace(trial, note="; ".join(filter(None, [trial.note, flag]))) if flag else trial
 
     def patience_of(self, row: TrialRecord) -> Patience:
-        """By which its outcome is late or in time; while untold, the one in force."""
+        """The patience that decides whether its outcome is late; while untold, the patience of now."""
         own = self.settings.patience
         return own if row.told is None else Patience(self.table.m_when_told(row), own.by_clock)
 
@@ -107,7 +107,7 @@ class State:
 
     def encode(self, asked: Asked) -> list[float]:
         """Context and query as columns."""
-        query = self.settings.space.columns(asked.params)
+        query = self.settings.space.encode_as_list(asked.params)
         if self.settings.context is None and asked.context is None:
             return query
         z: list[float] = self.encode_context(asked.context)[1].tolist()

@@ -1,17 +1,17 @@
-"""What the events say of each trial: taken or refused, in time or late, with a delay or without, known to which choice.
+"""The trials, computed from the events: accepted or refused, in time or late, the delay, known to which choice.
 
-Events are appended and never changed; an outcome's delay, a trial's status and all that a choice may know are computed
-from them and from now. Order comes from positions, never from the clock.
+Events are appended and never changed. An outcome's delay, a trial's status and everything that a choice may know are
+computed from the events and the time now. Order comes from positions, never from the clock.
 
 s        number of a trial, counted from 1
 age      rounds: t - s, where t is the next number;   by the clock: now - asked_at, never below 0
 delay    rounds: t - s, where t is the next number when it was told;   by the clock: told_at - asked_at, never below 0.
-         A trial that came with its outcome has none: it was never waited for
-m        patience: an outcome is in time or late by the m in force when it was told, for good; silence by the m in force
-         now. They differ only where the study chooses m itself
+         A trial that was added with its outcome has no delay
+m        patience: whether an outcome is late is decided by the m at the time of the tell, and stays so; whether silence
+         has expired, by the m of now. They differ only where the study chooses m itself
 
-A tell that lands while choice t is being computed counts as told before t is asked, by the order of the record, and so
-its delay is final with its receipt; but choice t did not know it: the first that did is `known_from`.
+A tell that arrives while choice t is being computed counts as told before ask t, by the order of the record. So its
+delay is final when the receipt is given. But choice t did not know it: the first choice that did is `known_from`.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class TrialRecord:
     failed: Failed | None = None
     rounds: int = 0  # once told: its delay in rounds
     known_from: int = 0  # once told: the first number whose choice knew it, min {t : position of the tell <= knew_t}
-    amended: int = 0  # how often its outcome was put right
+    amended: int = 0  # how often its outcome was amended
     first_told: Told | None = None  # as it was told, before any amendment
 
     @property
     def has_delay(self) -> bool:
-        """Whether its outcome was, or is, waited for. One that came together with its query was not."""
+        """Whether its outcome has, or will have, a delay. One that was added together with its query has none."""
         return not self.asked.told_at_once
 
     @property
@@ -53,7 +53,7 @@ class TrialRecord:
         return takes_outcome(self.told is not None, None if self.failed is None else self.failed.kind)
 
     def judge_outcome(self, value: float, noise: float | None) -> Literal["new", "duplicate", "conflict"]:
-        """What an outcome told now is to the record."""
+        """Whether an outcome told now is new, a duplicate or a conflict."""
         if self.takes_outcome:
             return "new"
         same = self.told is not None and (self.told.value, self.told.noise) == (value, noise)
@@ -73,8 +73,8 @@ class TrialTable:
         self.columns, self.by_clock = columns, by_clock
         self.rows: list[TrialRecord] = []
         self.position = 0  # of the last event
-        self.keys: dict[str, Asked | Told] = {}  # what each client key was first used for
-        self._news: list[TrialRecord] = []  # told, and maybe not yet known to a choice
+        self.keys: dict[str, Asked | Told] = {}  # the event that first used each client key
+        self._news: list[TrialRecord] = []  # told, and perhaps not yet known to a choice
         self._reserve(32)
 
     def _reserve(self, size: int) -> None:
@@ -99,7 +99,7 @@ class TrialTable:
         self._undelayed: Mask = grow("_undelayed", 0, (size,), bool)
 
     def fork(self) -> TrialTable:
-        """A copy that may go on by itself."""
+        """An independent copy."""
         other = copy(self)
         other.rows, other.keys, other._news = list(self.rows), dict(self.keys), []
         other._reserve(len(self._y))
@@ -110,7 +110,7 @@ class TrialTable:
         return len(self.rows) + 1
 
     def delay(self, row: TrialRecord) -> float:
-        """d_s, in rounds or by the clock; 0 where it was not waited for, inf while untold."""
+        """d_s, in rounds or by the clock; 0 where there is no delay, inf while untold."""
         if row.told is None:
             return math.inf
         if not row.has_delay:
@@ -118,7 +118,7 @@ class TrialTable:
         return max(0.0, row.told.at - row.asked.asked_at) if self.by_clock else float(row.rounds)
 
     def m_when_told(self, row: TrialRecord) -> float:
-        """The patience by which its outcome is late or in time."""
+        """The patience that decides whether its outcome is late."""
         return float(self._m[row.asked.number - 1])
 
     def count_known(self, number: int) -> int:
@@ -126,7 +126,7 @@ class TrialTable:
         return sum(row.told is not None and row.known_from <= number for row in self.rows if row.has_delay)
 
     def apply(self, event: Event, m: float, x: Sequence[float] | None = None) -> None:
-        """The next event; m is the patience in force, x the row of an asked query."""
+        """Apply the next event; m is the patience of now, x the row of an asked query."""
         self.position += 1
         if isinstance(event, Asked):
             self._ask(event, x)
@@ -136,7 +136,7 @@ class TrialTable:
             self.keys.setdefault(event.key, event)
 
     def _ask(self, event: Asked, x: Sequence[float] | None) -> None:
-        """A new row. What was told after its choice had looked, it did not know."""
+        """Add a row. The choice did not know what was told after it had read the ledger."""
         i = len(self.rows)
         if i == len(self._y):
             self._reserve(2 * i)
@@ -150,7 +150,7 @@ class TrialTable:
                 news.known_from = self.next_number
 
     def _end(self, event: Told | Failed | Amended, row: TrialRecord, m: float) -> None:
-        """What ends a trial, or puts right how it ended. When two come at once, the first counts."""
+        """Apply an event that ends a trial or amends its end. If two come at once, the first counts."""
         i = row.asked.number - 1
         if isinstance(event, Told) and row.takes_outcome:
             row.told = row.first_told = event
@@ -159,7 +159,7 @@ class TrialTable:
             self._y[i], self._delay[i], self._order[i] = event.value, self.delay(row), self.position
             self._m[i] = m
             self._noise[i] = math.nan if event.noise is None else event.noise
-            self._gone[i] = False  # an outcome after "lost" is taken
+            self._gone[i] = False  # an outcome after "lost" is accepted
         elif isinstance(event, Failed) and row.told is None and row.failed is None:
             row.failed = event
             self._infeasible[i], self._gone[i] = event.kind == "infeasible", event.kind != "infeasible"
@@ -175,12 +175,13 @@ class TrialTable:
             return n + 1.0 - np.arange(1.0, n + 1.0)
         waited = np.maximum(now - self._asked_at[:n], 0.0)
         told = np.isfinite(self._delay[:n])
-        # what was told was heard: positions say so, whatever the clock does
+        # what was told counts as heard, by its position, whatever the clock says
         return np.where(told, np.maximum(waited, self._delay[:n]), waited)
 
     def history(self, now: float, m: float, late: Literal["use", "ignore"]) -> History:
-        """What the choice of the next query knows, outcomes in the user's units. Later events do not change it: what
-        they may write to is copied (a query and how it was asked never change)."""
+        """What the choice of the next query knows, outcomes in the user's units.
+
+        Later events do not change it: arrays that they may write to are copied."""
         n = len(self.rows)
         age, delay = self.ages(now), self._delay[:n]
         told = np.isfinite(delay)
@@ -207,7 +208,7 @@ class TrialTable:
         )
 
     def status(self, number: int, now: float, m: float) -> Status:
-        """As of now: nothing of it is stored."""
+        """The status now; it is computed, not stored."""
         row = self.rows[number - 1]
         if row.told is not None:
             return "heard" if self.delay(row) <= self.m_when_told(row) else "late"

@@ -1,4 +1,4 @@
-"""The clock of a simulation: seconds that pass when the simulation says so."""
+"""The clock of a simulation, which the simulation sets."""
 
 from __future__ import annotations
 

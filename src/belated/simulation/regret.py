@@ -1,4 +1,4 @@
-"""Regret."""
+"""Simple and cumulative regret of a study, given the noise-free f."""
 
 from __future__ import annotations
 
@@ -97,13 +97,15 @@ def _find_extremes(
         if not len(known) and (best is None or floor is None):
             missing = "best" if best is None else "the study's floor"
             raise InvalidInput(f"{missing} must be given: f has no value that it could be taken from")
-        top = float(np.max(known)) if best is None else sign * require_number(_at(best, trial.context), "best")
+        top = (
+            float(np.max(known)) if best is None else sign * require_number(_evaluate_best(best, trial.context), "best")
+        )
         extremes[name] = (top, float(np.min(known)) if floor is None else sign * floor)
     both = np.array([extremes[freeze(trial.context)] for trial in trials], dtype=float).reshape(-1, 2)
     return both[:, 0], both[:, 1]
 
 
-def _at(best: Any, context: Params | None) -> object:
+def _evaluate_best(best: Any, context: Params | None) -> object:
     if not callable(best):
         return best
     return best(context) if inspect.signature(best).parameters else best()

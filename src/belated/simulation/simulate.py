@@ -1,7 +1,7 @@
-"""A world with delays: it answers a study's queries late, and measures regret.
+"""A simulated world with delays: it answers a study's queries late.
 
 f       the noise-free objective, f(params) or f(params, context); raises Infeasible where there is no value
-s       number of a query; its noise and its delay come from streams keyed (seed, s), the same whoever asks
+s       number of a query; its noise and its delay come from streams keyed (seed, s), the same for every study
 d_s     delay: y_s is told just before ask s + max(1, d_s), or at asked_at + d_s by the clock
 """
 
@@ -18,13 +18,13 @@ import numpy as np
 from belated.errors import Infeasible, InvalidInput
 from belated.execution.evaluate import take_in_turn
 from belated.learner.delays.distributions import Delay
-from belated.patience import duration
+from belated.patience import parse_duration
 from belated.results import Trial
 from belated.simulation.clock import SimulatedClock
 from belated.study import Study
 from belated.validation import Params, format_value, require_number, require_whole
 
-# What a stream is for. None of them is 0: numpy takes [seed, s, 0] for [seed, s], and that is a study's own stream.
+# One stream for each use. None of them is 0: to numpy [seed, s, 0] is [seed, s], which is a study's own stream.
 NOISE, WAIT = 1, 2
 
 Objective = Callable[..., float]
@@ -34,7 +34,7 @@ Chooser = Callable[[Study], Params]
 
 @dataclass(frozen=True)
 class SimulatedWorld:
-    """What the world answers to query s, and after how long."""
+    """The outcome of query s, and its delay."""
 
     f: Objective
     delay: Delay
@@ -76,8 +76,8 @@ def simulate(
     contexts  one context per round (a list, any iterable, or a function of the round's number) for a contextual study
     every     ask on a schedule ("1h"); or workers: ask whenever one of so many is free. Both drive the study's clock,
               which must be a SimulatedClock
-    choose    what to ask instead of the study's own choice, from the study as it then is: other programs' algorithms
-              in the same world
+    choose    a function of the study that gives the query instead of the study's own choice: to run other programs'
+              algorithms in the same world
 
     Queries still pending from an earlier simulation are answered too. An outcome that is late is told late. Where f
     raises Infeasible, the trial ends as infeasible when its outcome would have come.
@@ -111,19 +111,21 @@ def simulate(
     world = SimulatedWorld(f, delay, sigma, require_whole(seed, "seed"))
     if every is None and workers is None:
         if study.settings.patience.by_clock:
-            raise InvalidInput("patience is by the clock: say every= or workers=, so that the simulation has one")
-        return _by_rounds(study, world, count, contexts, choose)
+            raise InvalidInput("patience is by the clock: give every= or workers=, so that the simulation has a clock")
+        return _simulate_rounds(study, world, count, contexts, choose)
     if not isinstance(study.clock, SimulatedClock):
         raise InvalidInput(
             "every= and workers= drive the study's clock: create or open it with clock=belated.SimulatedClock()"
         )
     pace = (
-        _on_schedule(duration(every, "every")) if every is not None else _when_free(require_whole(workers, "workers"))
+        _ask_on_schedule(parse_duration(every, "every"))
+        if every is not None
+        else _ask_when_free(require_whole(workers, "workers"))
     )
-    return _by_clock(study, study.clock, world, count, contexts, choose, pace)
+    return _simulate_clock(study, study.clock, world, count, contexts, choose, pace)
 
 
-def _context_of(contexts: Contexts | None) -> Callable[[int], Params | None]:
+def _read_contexts(contexts: Contexts | None) -> Callable[[int], Params | None]:
     if contexts is None:
         return lambda s: None
     return contexts if callable(contexts) else take_in_turn(contexts)
@@ -133,12 +135,12 @@ def _ask(study: Study, choose: Chooser | None, context: Params | None) -> Trial:
     return study.ask(params=None if choose is None else choose(study), context=context)
 
 
-def _pending(study: Study) -> list[Trial]:
+def _list_pending(study: Study) -> list[Trial]:
     return [trial for trial in study.trials() if trial.outcome is None and trial.failure is None]
 
 
 def reply(study: Study, world: SimulatedWorld, trial: Trial) -> None:
-    """Tell the outcome, unless the caller has ended the trial meanwhile ("lost" ends nothing: an outcome is taken)."""
+    """Tell the outcome, unless the caller has ended the trial in between ("lost" still accepts an outcome)."""
     now = study.trial(trial.number)
     if not now.takes_outcome:
         return
@@ -151,10 +153,10 @@ def reply(study: Study, world: SimulatedWorld, trial: Trial) -> None:
         study.tell(trial, y)
 
 
-def _by_rounds(
+def _simulate_rounds(
     study: Study, world: SimulatedWorld, rounds: int, contexts: Contexts | None, choose: Chooser | None
 ) -> Iterator[Trial]:
-    context = _context_of(contexts)
+    context = _read_contexts(contexts)
     coming: list[tuple[float, int, Trial]] = []
 
     def expect(trial: Trial) -> None:
@@ -168,7 +170,9 @@ def _by_rounds(
 
     known = 0
     for _ in range(rounds):
-        for s in range(known + 1, study.rounds + 1):  # pending from before, and what the caller asked in between
+        for s in range(
+            known + 1, study.rounds + 1
+        ):  # pending from before, and queries that the caller asked in between
             if (other := study.trial(s)).status in ("pending", "expired"):
                 expect(other)
         answer(study.rounds + 1)
@@ -182,18 +186,18 @@ def _by_rounds(
 Pace = Callable[[list[float], float], float]  # (when each query's worker is free, the last ask) -> the next ask
 
 
-def _on_schedule(every: float) -> Pace:
+def _ask_on_schedule(every: float) -> Pace:
     return lambda free, last: last + every if free else last
 
 
-def _when_free(workers: int) -> Pace:
-    """As soon as fewer than `workers` queries keep one busy: when the workers-th last of them is free."""
+def _ask_when_free(workers: int) -> Pace:
+    """Ask as soon as fewer than `workers` queries are running."""
     if workers < 1:
         raise InvalidInput(f"workers must be at least 1 (got {workers})")
     return lambda free, last: last if len(free) < workers else max(last, heapq.nlargest(workers, free)[-1])
 
 
-def _by_clock(
+def _simulate_clock(
     study: Study,
     clock: SimulatedClock,
     world: SimulatedWorld,
@@ -202,21 +206,21 @@ def _by_clock(
     choose: Chooser | None,
     pace: Pace,
 ) -> Iterator[Trial]:
-    context = _context_of(contexts)
+    context = _read_contexts(contexts)
     asked = study.trials()
     last = max((trial.asked_at for trial in asked), default=0.0)
     clock.seconds = max([last, *(trial.told_at for trial in asked if trial.told_at is not None)])
-    coming = [(trial.asked_at + world.wait(trial), trial.number, trial) for trial in _pending(study)]
+    coming = [(trial.asked_at + world.wait(trial), trial.number, trial) for trial in _list_pending(study)]
     heapq.heapify(coming)
     on_their_way = {number: when for when, number, _ in coming}
 
     def back(t: Trial) -> float:
-        """When the worker of a trial that was asked before has, or had, what came of it."""
-        if t.failure == "infeasible":  # a trial does not say when it failed: when its outcome would have come
+        """When the worker of an earlier trial is, or was, free."""
+        if t.failure == "infeasible":  # the time of a failure is not stored: use the time of its outcome
             return t.asked_at + world.wait(t)
         return on_their_way.get(t.number, t.told_at or t.asked_at)
 
-    busy = [(t.asked_at, back(t)) for t in asked]  # each query's worker: since when, and until when at the longest
+    busy = [(t.asked_at, back(t)) for t in asked]  # for each query's worker: busy since, and until at the latest
 
     def answer(until: float) -> None:
         while coming and coming[0][0] <= until:
@@ -225,7 +229,7 @@ def _by_clock(
             reply(study, world, trial)
 
     def free() -> list[float]:
-        patience = study.settings.patience  # which may change on the way
+        patience = study.settings.patience  # it may change during the simulation
         m = patience.m if patience.by_clock else math.inf
         return [min(until, since + m) for since, until in busy]
 

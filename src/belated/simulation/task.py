@@ -1,4 +1,4 @@
-"""What a panel optimises: a noise-free objective on its space, and what regret is measured against."""
+"""An optimisation task: a noise-free objective, its space, and the optimum that regret is measured against."""
 
 from __future__ import annotations
 

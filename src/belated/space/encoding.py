@@ -1,7 +1,7 @@
-"""What may be asked: named parameters or a finite set, and the one border between dictionaries and arrays.
+"""The space of queries, named parameters or a finite set: from dictionaries to arrays and back.
 
-A space encodes params (a dictionary of plain Python values) as a row on the unit cube (see learner/domain.py), and
-decodes such a row, never outside its bounds.
+A space encodes params (a dictionary of plain Python values) as a row on the unit cube (see learner/gp/domain.py),
+and decodes such a row, never outside its bounds.
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ class Space:
 
     def encode(self, params: Params) -> Array:
         """(D,): the row of a complete dictionary; an error names the parameter that is missing, unknown or outside."""
-        return np.array(self.columns(params))
+        return np.array(self.encode_as_list(params))
 
-    def columns(self, params: Params) -> list[float]:
-        """The row of a complete dictionary, as a list: every event that is read goes through here."""
+    def encode_as_list(self, params: Params) -> list[float]:
+        """The row of a complete dictionary, as a list; faster than an array, for reading many events."""
         if not isinstance(params, dict) or params.keys() != self._named:
             with prefix_errors(self._prefix):
                 check_names(params, self.names, all_of_them=True)
@@ -96,7 +96,7 @@ class Space:
         return frozenset(self.names)
 
     def as_given(self, partial: Params) -> dict[str, Any]:
-        """Some params as plain values, to the last digit what the user gave; to be used once they have been encoded."""
+        """Some params as plain values, exactly as the user gave them; encode them first, which checks them."""
         if isinstance(self.parameters, Points):
             return {name: require_plain(partial[name]) for name in self.names if name in partial}
         kinds = zip(self.names, self.parameters, strict=True)
@@ -108,7 +108,7 @@ class Space:
 
     def encode_all(self, many: Iterable[Params]) -> Array:
         """(n, D): a row for each."""
-        return np.array([self.columns(params) for params in many], dtype=np.float64).reshape(-1, self.domain.D)
+        return np.array([self.encode_as_list(params) for params in many], dtype=np.float64).reshape(-1, self.domain.D)
 
     def decode(self, x: Array) -> dict[str, Any]:
         """The params of a row: plain floats, ints and options, always inside the bounds."""
@@ -121,7 +121,7 @@ class Space:
         return {name: p.decode(part) for name, p, part in zip(self.names, self.parameters, parts, strict=True)}
 
     def fix(self, partial: Params) -> dict[int, list[float]]:
-        """Some parameters encoded: position -> columns, by position. Points have `matching` instead."""
+        """Some parameters encoded, as position -> columns. Points have `matching` instead."""
         if isinstance(self.parameters, Points):
             raise TypeError("Points are fixed by matching(partial)")
         fixed = {}
@@ -162,7 +162,7 @@ class Space:
             case {"kind": "points", "names": [*names], "rows": [*rows]}:
                 return cls.of(Points(rows, names), what)
             case {"kind": "parameters", "names": [*names], "parameters": [*parts]} if len(names) == len(parts):
-                return cls.of(dict(zip(require_titles(names), map(_parameter, parts), strict=True)), what)
+                return cls.of(dict(zip(require_titles(names), map(_read_parameter, parts), strict=True)), what)
         raise InvalidInput(f"spec must be one that spec() wrote (got {format_value(spec)})")
 
     @property
@@ -176,7 +176,7 @@ class Space:
         return self.parameters
 
 
-def _parameter(spec: object) -> Parameter:
+def _read_parameter(spec: object) -> Parameter:
     match spec:
         case {"kind": "real", "low": low, "high": high, "log": log}:
             return Real(low, high, log)

@@ -1,4 +1,4 @@
-"""One parameter: Real, Integer or Choice. It does not know its name; the space puts that before every message."""
+"""One parameter: Real, Integer or Choice. It has no name; the space puts the name before every message."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Real:
         return math.isinf((self.high - self.low) / self.low)
 
     def _rise(self, x: float) -> float:
-        """log(x / low): by log1p, which keeps the digits of a narrow range, unless the ratio overflows."""
+        """log(x / low), by log1p, which is exact for a narrow range, unless the ratio overflows."""
         return math.log(x) - math.log(self.low) if self._wide else math.log1p((x - self.low) / self.low)
 
 
@@ -114,7 +114,7 @@ class Integer:
         for what, bound in (("low", self.low), ("high", self.high)):
             if abs(bound) > 2**53:
                 raise InvalidInput(f"{what} must be between -2**53 and 2**53 (got {format_value(bound)})")
-        object.__setattr__(self, "coordinate", Lattice(self.low, self.high, self.log))  # refuses what is left
+        object.__setattr__(self, "coordinate", Lattice(self.low, self.high, self.log))  # checks the rest
 
     coordinate: Lattice = field(init=False, repr=False, compare=False)
 

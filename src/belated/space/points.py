@@ -1,4 +1,4 @@
-"""A finite set of queries: the paper's Q, as the user has it."""
+"""A finite set of queries, the paper's Q, in the user's units."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class Points:
     _by_x: dict[Hashable, int] = field(compare=False)
 
     def __init__(self, points: Sequence[Any] | NDArray[Any], names: Sequence[str] | None = None) -> None:
-        titles, rows = _table(points, names)
+        titles, rows = _read_table(points, names)
         blocks = []
         for name, column in zip(titles, zip(*rows, strict=True), strict=True):
             with prefix_errors(f"{name}: "):
-                blocks.append(_scaled(column))
-        by_row = _numbered("points must differ", (tuple(map(make_key, row)) for row in rows))
+                blocks.append(_scale_column(column))
+        by_row = _number_keys("points must differ", (tuple(map(make_key, row)) for row in rows))
         domain = Finite(np.concatenate(blocks, axis=1))
-        by_x = _numbered("points must differ by more than rounding once scaled", (x.tobytes() for x in domain.Q))
+        by_x = _number_keys("points must differ by more than rounding once scaled", (x.tobytes() for x in domain.Q))
         widths = tuple(block.shape[1] for block in blocks)
         for field_, value in zip(self.__dataclass_fields__, (titles, rows, domain, widths, by_row, by_x), strict=True):
             object.__setattr__(self, field_, value)
@@ -82,7 +82,7 @@ class Points:
         for c, name in enumerate(self.names):
             if name not in partial:
                 continue
-            key = make_key(_plain(name, partial[name]))
+            key = make_key(_require_plain(name, partial[name]))
             found = [i for i in found if make_key(self.rows[i][c]) == key]
             if not found:
                 which = f"{len(self)} points" + (f" that has the given {format_names(agreed)}" if agreed else "")
@@ -93,8 +93,8 @@ class Points:
     def index(self, params: Params) -> int:
         """The number of the point that equals params."""
         check_names(params, self.names, all_of_them=True)
-        i = self._by_row.get(tuple(make_key(_plain(name, params[name])) for name in self.names))
-        return int(self.matching(params)[0]) if i is None else i  # matching says what is wrong
+        i = self._by_row.get(tuple(make_key(_require_plain(name, params[name])) for name in self.names))
+        return int(self.matching(params)[0]) if i is None else i  # matching raises the error
 
     def encode(self, params: Params) -> list[float]:
         row: list[float] = self.domain.Q[self.index(params)].tolist()
@@ -111,7 +111,7 @@ class Points:
         return {"kind": "points", "names": list(self.names), "rows": [list(row) for row in self.rows]}
 
 
-def _numbered(rule: str, keys: Iterable[Hashable]) -> dict[Hashable, int]:
+def _number_keys(rule: str, keys: Iterable[Hashable]) -> dict[Hashable, int]:
     first: dict[Hashable, int] = {}
     for i, key in enumerate(keys):
         if first.setdefault(key, i) != i:
@@ -119,12 +119,12 @@ def _numbered(rule: str, keys: Iterable[Hashable]) -> dict[Hashable, int]:
     return first
 
 
-def _plain(name: str, value: object) -> Scalar:
+def _require_plain(name: str, value: object) -> Scalar:
     with prefix_errors(f"{name}: "):
         return require_plain(value)
 
 
-def _scaled(column: Sequence[Scalar]) -> Array:
+def _scale_column(column: Sequence[Scalar]) -> Array:
     """(n, 1) for numbers, by their range; (n, number of options) for anything else; 0 for a constant."""
     options = dict.fromkeys(map(make_key, column))
     if len(options) == 1:
@@ -143,8 +143,8 @@ def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
-def _table(points: object, names: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[tuple[Scalar, ...], ...]]:
-    """The names, and one tuple of values per point, of whatever Points was given."""
+def _read_table(points: object, names: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[tuple[Scalar, ...], ...]]:
+    """The names, and one tuple of values per point, from the argument of Points."""
     if not _is_list(points):
         raise InvalidInput(
             f"points must be a list of dictionaries or an array (n,) or (n, d) (got {format_value(points)})"
@@ -166,5 +166,5 @@ def _table(points: object, names: Sequence[str] | None) -> tuple[tuple[str, ...]
                 row = [row[name] for name in titles]
             if len(row) != len(titles):
                 raise InvalidInput(f"must have a value for each of {format_names(titles)} (got {format_value(row)})")
-            table.append(tuple(_plain(name, value) for name, value in zip(titles, row, strict=True)))
+            table.append(tuple(_require_plain(name, value) for name, value in zip(titles, row, strict=True)))
     return titles, tuple(table)

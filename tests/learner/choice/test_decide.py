@@ -486,7 +486,7 @@ def test_on_the_models_scale_the_floor_is_the_worst(goal, floor, expected):
     h = told(rows(problem, 4), [0.5, 0.9, 0.2, 77.0], pending=1, noise=0.3)
     scale = find_scale(problem, h, None)
     scaled = scale_history(problem, h, scale)
-    assert scale.user(np.array(scaled.floor)) == pytest.approx(expected)
+    assert scale.to_user(np.array(scaled.floor)) == pytest.approx(expected)
     assert scaled.floor <= np.nanmin(scaled.y)
     assert_allclose(scaled.lams, (0.3 / scale.width) ** 2)
 
@@ -530,7 +530,7 @@ def test_a_noise_is_in_the_users_units():
         h = told(X, unit * y, noise=unit * 0.1)
         belief, scale = compute_belief(problem, h, 9, None, problem.silence, Cache(), np.empty(0))
         assert_allclose(belief.posterior.lams, 0.01)
-        beliefs.append(scale.user(belief.posterior.mean(problem.Q)) / unit)
+        beliefs.append(scale.to_user(belief.posterior.mean(problem.Q)) / unit)
     assert_allclose(beliefs[0], beliefs[1], rtol=1e-12)
 
 

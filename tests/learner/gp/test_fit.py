@@ -305,7 +305,7 @@ BAD = bad_outcomes()
 def test_a_fit_survives(y, scaling):
     """Scaled as the algorithms do it; the belief that follows is finite."""
     scale = scaling(Bounds(1.0), y)
-    model = scale.model(y)
+    model = scale.to_model(y)
     assert np.all(np.isfinite(model))
     X = np.random.default_rng(8).random((30, 2))
     X[10:15] = X[3]
@@ -316,7 +316,7 @@ def test_a_fit_survives(y, scaling):
         )
     inside(found, 2)
     belief = found.condition(X, model)
-    assert np.all(np.isfinite(scale.user(belief.mean(X))))
+    assert np.all(np.isfinite(scale.to_user(belief.mean(X))))
     assert np.all((belief.variance(X) >= 0) & (belief.variance(X) <= found.kernel.variance))
 
 

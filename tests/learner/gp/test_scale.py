@@ -20,9 +20,9 @@ bounds = st.builds(Bounds, st.sampled_from([1.0, -1.0]), st.none() | st.floats(-
 
 def test_a_scale_by_hand():
     up, down = Scale(1.0, 10.0, 4.0), Scale(-1.0, 10.0, 4.0)
-    assert_array_equal(up.model(np.array([10.0, 14.0, 2.0])), [0.0, 1.0, -2.0])
-    assert_array_equal(down.model(np.array([10.0, 14.0, 2.0])), [0.0, -1.0, 2.0])  # the least is the best
-    assert_array_equal(down.user(np.array([0.0, -1.0, 2.0])), [10.0, 14.0, 2.0])
+    assert_array_equal(up.to_model(np.array([10.0, 14.0, 2.0])), [0.0, 1.0, -2.0])
+    assert_array_equal(down.to_model(np.array([10.0, 14.0, 2.0])), [0.0, -1.0, 2.0])  # the least is the best
+    assert_array_equal(down.to_user(np.array([0.0, -1.0, 2.0])), [10.0, 14.0, 2.0])
 
 
 @given(
@@ -30,15 +30,15 @@ def test_a_scale_by_hand():
 )
 def test_there_and_back(sign, shift, width, ys):
     scale, y = Scale(sign, shift, width), np.array(ys, dtype=float)
-    assert_allclose(scale.user(scale.model(y)), y, rtol=1e-12, atol=1e-9)
+    assert_allclose(scale.to_user(scale.to_model(y)), y, rtol=1e-12, atol=1e-9)
 
 
 def test_a_scale_may_end_below():
     """How terrible a terrible outcome is says nothing more; what the user states is taken at its word."""
     scale = Scale(-1.0, 10.0, 4.0, least=-2.0)
-    assert_array_equal(scale.model(np.array([10.0, 14.0, 18.0, 1e100])), [0.0, -1.0, -2.0, -2.0])
-    assert scale.exact(np.array(30.0)) == -5.0
-    assert_array_equal(scale.model(np.array([-30.0])), [10.0])  # the best have no end
+    assert_array_equal(scale.to_model(np.array([10.0, 14.0, 18.0, 1e100])), [0.0, -1.0, -2.0, -2.0])
+    assert scale.to_model_unbounded(np.array(30.0)) == -5.0
+    assert_array_equal(scale.to_model(np.array([-30.0])), [10.0])  # the best have no end
 
 
 # The floor
@@ -90,8 +90,8 @@ def test_on_the_papers_scale_nothing_heard_is_beyond_one(b, y):
     scale = FloorToOne()(b, y)
     floor = b.stand_in(y)
     if floor is not None:
-        assert scale.model(np.array(floor)) == 0.0
-        assert np.max(np.abs(scale.model(y)), initial=0.0) <= 1.0 + 1e-12
+        assert scale.to_model(np.array(floor)) == 0.0
+        assert np.max(np.abs(scale.to_model(y)), initial=0.0) <= 1.0 + 1e-12
 
 
 # The robust
@@ -121,16 +121,16 @@ def test_robust_by_hand(b, y, shift, width):
 
 def test_one_wild_outcome_does_not_flatten_the_rest():
     y = np.random.default_rng(0).standard_normal(50)
-    calm = Robust()(Bounds(1.0), y).model(y)
+    calm = Robust()(Bounds(1.0), y).to_model(y)
     y[7] = 1e6
-    wild = np.delete(Robust()(Bounds(1.0), y).model(y), 7)
+    wild = np.delete(Robust()(Bounds(1.0), y).to_model(y), 7)
     assert np.std(wild) == pytest.approx(np.std(np.delete(calm, 7)), rel=0.15)
 
 
 def test_on_the_robust_scale_nothing_is_worse_than_ten_widths():
     y = np.append(np.random.default_rng(2).standard_normal(50), [-1e6, 1e6])
     for sign in (1.0, -1.0):
-        model = Robust()(Bounds(sign), y).model(y)
+        model = Robust()(Bounds(sign), y).to_model(y)
         assert model.min() == -10.0
         assert model.max() > 1e5
         assert np.sum(model == -10.0) == 1
@@ -138,7 +138,7 @@ def test_on_the_robust_scale_nothing_is_worse_than_ten_widths():
 
 def test_the_robust_scale_of_normals_is_standard():
     y = 40 + 3 * np.random.default_rng(1).standard_normal(20_000)
-    model = Robust()(Bounds(1.0), y).model(y)
+    model = Robust()(Bounds(1.0), y).to_model(y)
     assert np.mean(model) == pytest.approx(0.0, abs=0.05)
     assert np.std(model) == pytest.approx(1.0, abs=0.05)
 
@@ -154,11 +154,11 @@ def test_scaled_outcomes_are_finite_and_in_order(scaling, b, y):
     assert scale.sign == b.sign
     assert math.isfinite(scale.shift)
     assert 0 < scale.width < math.inf
-    model = scale.model(y)
+    model = scale.to_model(y)
     assert np.all(np.isfinite(model))
     better = np.argsort(b.sign * y, kind="stable")
     assert np.all(np.diff(model[better]) >= 0)
-    assert np.all(np.isfinite(scale.user(model)))
+    assert np.all(np.isfinite(scale.to_user(model)))
 
 
 @SCALINGS
@@ -167,7 +167,7 @@ def test_outcomes_at_the_end_of_float64_are_survived(scaling, largest):
     """tell accepts any finite number, so it must not end in inf or NaN here."""
     y = np.array([-largest, 0.0, 1.0, 2.0, largest])
     scale = scaling(Bounds(1.0), y)
-    assert np.all(np.isfinite(scale.model(y)))
+    assert np.all(np.isfinite(scale.to_model(y)))
     assert 0 < scale.width < math.inf
 
 
@@ -177,7 +177,7 @@ def test_equal_outcomes_are_survived(scaling, y):
     many = np.full(7, y)
     scale = scaling(Bounds(1.0), many)
     assert 0 < scale.width < math.inf
-    assert np.all(np.abs(scale.model(many)) <= 1.0)
+    assert np.all(np.abs(scale.to_model(many)) <= 1.0)
 
 
 def test_which_scales_last_until_the_next_fit():

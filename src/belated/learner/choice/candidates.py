@@ -16,7 +16,7 @@ from belated.learner.choice.problem import Problem, Situation
 from belated.learner.history import History
 from belated.learner.policies import Policy, Surface
 
-COUNTED = 10**6  # queries gone through one by one when all the good ones are taken
+COUNTED = 10**6  # queries that are tried one by one when all the good ones are taken
 SAME = 1e-13  # two queries this close in every column are the same
 
 
@@ -66,7 +66,7 @@ def list_every_query(problem: Problem, situation: Situation) -> Array:
 
 
 def plan_search(problem: Problem, situation: Situation, belief: ModelBelief) -> Search:
-    """Where to look in a space that cannot be listed: everywhere, around the best heard, and around the newest."""
+    """Where to look in a space that cannot be listed: everywhere, near the best heard, and near the newest."""
     posterior = belief.posterior
     best = np.flatnonzero(belief.known)[np.argsort(-belief.means, kind="stable")[:4]]
     newest = np.arange(max(0, len(posterior.X) - 2), len(posterior.X))

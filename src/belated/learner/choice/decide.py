@@ -1,6 +1,6 @@
-"""One choice, from what is known to the next query: history -> scale -> fit -> belief -> policy -> x.
+"""One choice: history -> scale -> fit -> belief -> policy -> x.
 
-A pure function of its arguments. Numerics never make it raise: it falls back, and its note says to what.
+A pure function of its arguments. Numerical trouble never makes it raise: it falls back, and its note says to what.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def find_scale(problem: Problem, h: History, fitted: Hyperparameters | None) -> 
 
 
 def scale_history(problem: Problem, h: History, scale: Scale) -> History:
-    """The history on the model's scale, with the floor or what stands in for it."""
+    """The history on the model's scale, with the floor or the value that replaces it."""
     stated, floor = problem.bounds.floor, problem.bounds.stand_in(h.y[h.seen])
-    on_model = scale.model if stated is None else scale.exact
+    on_model = scale.to_model if stated is None else scale.to_model_unbounded
     return replace(
         h,
-        y=scale.model(h.y),
+        y=scale.to_model(h.y),
         lams=np.square(h.lams / scale.width),
         floor=None if floor is None else float(on_model(np.array(floor))),
     )
@@ -108,7 +108,7 @@ def compute_belief(
     z: Array,
     exact: bool = False,
 ) -> tuple[ModelBelief, Scale]:
-    """The belief about f on the model's scale, and that scale; `exact` does not bound terrible outcomes."""
+    """The belief about f on the model's scale, and that scale; `exact` does not bound very bad outcomes."""
     scale = find_scale(problem, h, fitted)
     scale = replace(scale, least=-np.inf) if exact else scale
     gp, noise = make_gp(problem, fitted, t), problem.algorithm.fill_noise
@@ -116,7 +116,7 @@ def compute_belief(
 
 
 def compute_width(problem: Problem, belief: ModelBelief, move: Move, t: int, cache: Cache) -> float:
-    """How far the move trusts σ: β_t, widened to ν_t for the floor pair."""
+    """The factor of σ in this move: β_t, widened to ν_t for GP-UCB-SDF and GP-TS-SDF."""
     rule, posterior = problem.algorithm.width, belief.posterior
     beta = move.beta or rule.beta
     if isinstance(beta, Constant):
@@ -154,7 +154,7 @@ def decide(
     last = fits[-1] if fits else None
     previous = int(np.max(h.number[~h.by_hand], initial=0))
     schedule = problem.algorithm.fitting.schedule
-    due = schedule.due(t, heard, last.number if last else None, last.heard if last else 0, previous)
+    due = schedule.is_due(t, heard, last.number if last else None, last.heard if last else 0, previous)
     due = due or (schedule.eager and last is not None and has_reopened(h, last))
     state = rng.bit_generator.state
     for note, fitted in list_attempts(problem, h, t, fits, due):
@@ -171,7 +171,7 @@ def decide(
 
 def is_opening(problem: Problem, h: History, t: int) -> bool:
     """Whether query t is a space-filling one: among the first, or, where the best query counts, while so little is
-    heard that the belief is the prior's (the default). Its most uncertain points are the corners of the space."""
+    heard that the belief is the prior's (the default), whose most uncertain points are the corners of the space."""
     if t <= problem.initial:
         return True
     heard = h.known if problem.silence.forgets else h.settled
@@ -179,14 +179,14 @@ def is_opening(problem: Problem, h: History, t: int) -> bool:
 
 
 def has_reopened(h: History, last: Hyperparameters) -> bool:
-    """Whether a query that had been given up was heard since the last fit, and counts again."""
+    """Whether a late outcome was heard since the last fit."""
     rows = np.flatnonzero(h.seen)
     since = rows[np.argsort(h.order[rows], kind="stable")][last.heard :]
     return bool(np.any(h.late[since]))
 
 
 def describe_floor(problem: Problem, h: History, situation: Situation) -> str:
-    """What stood in for a floor that nobody stated, if the choice needed one."""
+    """A note on what replaced a floor that was not stated, if the choice needed one."""
     silence = find_silence(problem, situation)
     fills = silence.uses_floor and bool(np.any(~h.known & ~h.gone))
     if problem.bounds.floor is not None or not (
@@ -197,17 +197,17 @@ def describe_floor(problem: Problem, h: History, situation: Situation) -> str:
 
 
 def find_silence(problem: Problem, situation: Situation) -> Silence:
-    """What fills the pending for this query.
+    """The silence that fills the pending for this query.
 
-    Uncertainty sampling looks at σ alone, which needs the queries and no outcomes: all of them count."""
+    Uncertainty sampling uses σ alone, which needs the queries and no outcomes: all of them count."""
     if situation.t <= problem.initial + problem.algorithm.opening.uncertainty:
         return Floor()
     return adapt_silence(problem, problem.algorithm.move(situation.turn, problem.cumulative))
 
 
 def adapt_silence(problem: Problem, move: Move) -> Silence:
-    """What fills the pending for a move: the study's silence, or on the way from the floor to the belief (where silence
-    is unknown, they are filled with the belief already)."""
+    """The silence for a move: the study's, or one that fills the pending between the floor and the belief (with
+    silence="unknown" they are filled with the belief already)."""
     own = problem.silence
     return own if move.share is None or isinstance(own, Unknown) else Halfway(own, move.share)
 
@@ -215,7 +215,7 @@ def adapt_silence(problem: Problem, move: Move) -> Silence:
 def list_attempts(
     problem: Problem, h: History, t: int, fits: list[Hyperparameters], due: bool
 ) -> Iterator[tuple[str, Hyperparameters | None]]:
-    """Hyperparameters to try, the proper ones first: then a fresh fit, the last good ones, the prior ones."""
+    """Hyperparameters to try, in order: the usual ones, a fresh fit, the last good ones, the prior ones."""
     last = fits[-1] if fits else None
     fresh = _try_refit(problem, h, t, last) if due else None
     failed = due and fresh is None and needs_fit(problem, h, t)
@@ -230,7 +230,7 @@ def list_attempts(
 
 
 def try_hyperparameters(fits: Sequence[Hyperparameters], attempt: Callable[[Hyperparameters | None], Result]) -> Result:
-    """What an attempt gives with the newest hyperparameters that serve: the last, older ones, the prior ones."""
+    """The result of an attempt with the newest hyperparameters that work: the last, older ones, the prior ones."""
     for fitted in [*reversed(fits), None]:
         try:
             return attempt(fitted)

@@ -2,10 +2,10 @@
 
 C        candidates, scored in one batch                         (c, D)
 starts   the best candidates, improved together                  (s, D)
-given    columns whose value is not for us to choose (the context, coordinates fixed by hand)
+given    columns with a fixed value (the context, coordinates fixed by hand)
 
 Improvement alternates L-BFGS-B in the continuous columns with the best single step in a discrete coordinate, until
-neither helps: integers and choices only ever take their own values, and bounds are reached exactly.
+neither helps: integers and choices only take admissible values, and bounds are reached exactly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from belated.learner.gp.domain import Compact
 from belated.learner.policies import Surface
 
 TIE = 1e-10  # values this close to the best, relative to it, are equal, and the lowest index wins
-ROUNDING = 1e-13  # and so are those this close: what a best of 0 is known to, on the model's scale
+ROUNDING = 1e-13  # and so are values this close, on the model's scale, where the best is near 0
 CORNERS = 32  # corners of the space among the candidates: all of them where there are no more
 
 
@@ -39,7 +39,7 @@ def argmax(values: Array, allowed: Mask | None = None) -> int:
 def kronecker(start: int, count: int, d: int, shift: Array) -> Array:
     """Points start, start + 1, … of a Kronecker sequence in [0, 1)^d: u_n = frac(shift + n α), α_j = φ_d^-j.
 
-    φ_d is the root of φ^(d+1) = φ + 1 (the golden ratio for d = 1); any stretch of it fills the cube evenly."""
+    φ_d is the root of φ^(d+1) = φ + 1 (the golden ratio for d = 1); any part of it fills the cube evenly."""
     phi = 2.0
     for _ in range(60):
         phi = (1.0 + phi) ** (1.0 / (d + 1.0))
@@ -52,7 +52,7 @@ class Search:
     """Where to look: a space, what is given in it, and the points worth starting near."""
 
     domain: Compact  # of the whole row: context and query
-    given: Array  # (D,) the value where it is not ours to choose, NaN elsewhere
+    given: Array  # (D,) the value of a given column, NaN elsewhere
     anchors: Array  # (a, D) queries near which the maximum may be: the best so far, the newest
 
     @property
@@ -140,7 +140,7 @@ def improve(surface: Surface, search: Search, X: Array, sweeps: int = 100) -> tu
             break
         if np.any(search.free):
             X[moved], values[moved] = climb(surface, search.free, X[moved], iterations=12)
-    best = int(np.argmax(values))  # one more climb alone: the joint one stops when most of them have arrived
+    best = int(np.argmax(values))  # climb once more, alone: the joint climb stops when most rows have converged
     X[best : best + 1], values[best : best + 1] = climb(surface, search.free, X[best : best + 1], iterations=30)
     return X, values
 

@@ -1,4 +1,4 @@
-"""The values that one choice is made of: what stays the same from ask to ask, what this ask is about, what came out.
+"""The values of one choice: what stays the same from ask to ask, what this ask is about, and the decision.
 
 z   columns of the context, before those of the query in every row
 Q   the queries, when they can be listed: the paper's finite Q
@@ -36,7 +36,7 @@ class Problem:
     context: Domain | None
     context_widths: tuple[int, ...]
     initial: int
-    cumulative: bool = False  # every query counts, not the best one alone
+    cumulative: bool = False  # every query counts, not only the best one
 
     @cached_property
     def Q(self) -> Array | None:
@@ -81,7 +81,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Hyperparameters, and when and from how much they were found.
+    """Hyperparameters, for which query they were found and from how many outcomes.
 
     >>> from belated import Points, Study
     >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", initial=0, seed=0)
@@ -92,7 +92,7 @@ class Hyperparameters:
     """
 
     gp: GP
-    scale: Scale | None  # kept with them, for a scaling that lasts
+    scale: Scale | None  # kept with them, where the scaling is lasting
     number: int
     heard: int
 
@@ -113,7 +113,7 @@ class Hyperparameters:
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """What one choice is about: the query number, the context, what is fixed by hand, and what to keep away from."""
+    """What one choice is about: the query number, the context, what is fixed by hand, and which queries to avoid."""
 
     t: int
     turn: int  # how many queries we have chosen in this context before
@@ -122,7 +122,7 @@ class Situation:
     open: Mask | None  # queries of the list that match what is fixed by hand    (listed Q)
     taken: Array  # queries (rows without context columns) not to be asked again now
     strict: bool  # taken ones are never to be asked again, not even when no others are left
-    shift: Array  # of the space-filling sequence, the same for all queries of a study     (d,)
+    shift: Array  # of the space-filling sequence, one for the whole study                 (d,)
 
 
 @dataclass(frozen=True, eq=False)

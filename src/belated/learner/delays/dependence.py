@@ -1,22 +1,23 @@
 """Does a delay depend on the query, on the context, or on the outcome? Tests that hold while the optimiser improves.
 
-Queries asked late have been out for less long, and the optimiser asks better ones late: among the arrived, delay and
-query (and outcome) go together although neither moves the other. So whoever arrived is compared only with those who
-could have arrived just then:
+Queries asked late have waited less, and the optimiser asks better ones late. So among the arrived, delay and query (and
+outcome) are correlated even where neither causes the other. Each arrival is therefore compared only with the queries
+that could have arrived at the same moment:
 
-query, context   at each arrival after a wait t, with all that had waited as long: R(t) = {j : w_j ≥ t}         (Cox)
-outcome          known for the arrived alone, each with d_j ≤ A_j, how long ago it was asked: run backwards from A_j,
-                 at each delay t with R(t) = {j : d_j ≤ t ≤ A_j}; pairs that could not be compared are not  (Tsai 1990)
+query, context   at each arrival after a wait t, all that had waited as long: R(t) = {j : w_j ≥ t}              (Cox)
+outcome          known only for the arrived, each with d_j ≤ A_j, the time since it was asked. Time runs backwards from
+                 A_j: at each delay t, R(t) = {j : d_j ≤ t ≤ A_j}                                            (Tsai 1990)
 
 φ     features, functions of the ranks of what is tested                                (n, q)
-U     Σ over arrivals of φ(arrived) - mean of φ over R(t): 0 on average, if nothing depends
+U     Σ over arrivals of φ(arrived) - mean of φ over R(t): 0 on average, if there is no dependence
 V     its covariance: at each t that of drawing, without replacement, as many from R(t) as arrived
-p     how often who arrived, drawn anew 999 times from R(t), gives as large a statistic; for the outcome every way of
-      giving the delays to those who could have had them is equally likely
+p     how often the statistic is as large when the arrivals are drawn again from R(t), 999 times; for the outcome all
+      ways to give the delays to rows that could have had them are equally likely
 
-A statistic is a sum of U²/V over the features of one parameter, or over random features of all together, brought to one
-scale; the largest counts. What else may move delays is taken out of U by its own U: U - V_b V_bb⁻¹ U_b, which serves
-as long as it does not move them by much more than threefold; p is then the larger one of with and without.
+A statistic is a sum of U²/V over the features of one parameter, or over random features of all parameters. All are
+put on one scale, and the largest counts. Other parameters that may change delays are projected out: U - V_b V_bb⁻¹ U_b.
+This works as long as they change delays by not much more than a factor of three; p is then the larger of the two, with
+and without the projection.
 """
 
 from __future__ import annotations
@@ -36,17 +37,17 @@ DRAWS = 999
 MOST = 2000  # rows that a test looks at, spread evenly over the order of asking
 WAVES = 4  # cosines per coordinate
 TOGETHER = 48  # random features of all coordinates together
-LEFT = 0.01  # of a feature's variance, that must be left when something else is taken out
+LEFT = 0.01  # share of a feature's variance that must be left after the projection
 ROUNDING = 1e-9
 
 
 class Trend(NamedTuple):
     """How delays go with one parameter, in standard errors."""
 
-    p: float  # of this parameter, the others tested with it allowed for
+    p: float  # of this parameter, corrected for the others tested with it
     rise: float  # positive: slower where it is large
     bow: float  # positive: slower in the middle of its range
-    options: tuple[float, ...]  # of a choice instead: positive where slower
+    options: tuple[float, ...]  # of a parameter without order: positive where slower
 
 
 class Verdict(NamedTuple):
@@ -58,7 +59,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RiskSets:
-    """At each distinct time, in increasing order: who might have arrived, and how many did."""
+    """At each distinct time, in increasing order: which rows could have arrived, and how many did."""
 
     among: Mask  # (k, n)
     came: NDArray[np.intp]  # (k,)
@@ -94,14 +95,14 @@ class RiskSets:
         means = (self.among / n[:, None]) @ phi
         U = self.who @ phi - a @ means
         V = (phi.T * ((c / n) @ self.among)) @ phi - (means.T * c) @ means
-        anew = self._backwards_anew(rng) if self.backward else self._anew(rng)
+        anew = self._redraw_backwards(rng) if self.backward else self._redraw(rng)
         return np.concatenate([U[None], anew @ phi]), V
 
-    def _anew(self, rng: Generator) -> Array:
-        """(draws, n): how often each row is drawn, a_k times from every R(t_k), less how often that was to be expected.
+    def _redraw(self, rng: Generator) -> Array:
+        """(draws, n): how often each row is drawn, a_k times from every R(t_k), minus the expected number.
 
-        With replacement, and scaled by the root of (n - a) / (n - 1): mean and covariance are those of drawing without,
-        and where one at a time arrives (by the clock) it is the same."""
+        Drawn with replacement and scaled by the root of (n - a) / (n - 1): mean and covariance are those of drawing
+        without replacement. Where only one arrives at a time (by the clock) the two are the same."""
         drawn, weights = [], []
         for members, a, less in zip(self.among, self.came, self.spread, strict=True):
             if less > 0:
@@ -116,14 +117,15 @@ class RiskSets:
         often = np.bincount(flat.ravel(), w.ravel(), DRAWS * size).reshape(DRAWS, size)
         return np.asarray(often - (self.came * np.sqrt(self.spread) / self.sizes) @ self.among)
 
-    def _backwards_anew(self, rng: Generator) -> Array:
-        """The same for whole courses: from the longest delay down, a_k of those who have come in by then and were not
-        drawn before. How many there are does not depend on who was drawn, so that every course is equally likely."""
+    def _redraw_backwards(self, rng: Generator) -> Array:
+        """The same backwards in time: from the longest delay down, a_k of the rows in R(t_k) that are not drawn yet.
+
+        How many there are does not depend on which were drawn, so all sequences are equally likely."""
         last = len(self.came) - 1
         entry = last - np.argmax(self.among[::-1], axis=0)  # the largest t_k ≤ A_j
         order = np.argsort(-entry, kind="stable")
         to_come = np.cumsum((self.came / self.sizes)[::-1])[::-1]  # Σ a / n at t_k and above
-        above = np.append(to_come, 0.0)[entry + 1]  # before row j came in
+        above = np.append(to_come, 0.0)[entry + 1]  # before row j entered
         size, each = len(entry), np.arange(DRAWS)
         pool, left = np.empty((DRAWS, size), dtype=np.intp), np.zeros((DRAWS, size))
         n = seen = 0
@@ -145,13 +147,13 @@ def judge_by_query(
 ) -> Verdict | None:
     """Whether delays depend on some parameters, each given by its columns (n, 1), or one per option (n, c).
 
-    `beside` are parameters that may move delays as well, and are not in question. None: too few arrivals to tell, or
-    parameters that never vary."""
+    `beside` are other parameters that may change delays and are not tested. None: too few arrivals, or parameters
+    that never vary."""
     keep = spread_evenly(len(waited), MOST)
     if np.sum(arrived[keep]) < ENOUGH:
         return None
     sets = RiskSets.forwards(waited[keep], arrived[keep])
-    return _verdict(sets, [part[keep] for part in parts], [part[keep] for part in beside], rng)
+    return _judge(sets, [part[keep] for part in parts], [part[keep] for part in beside], rng)
 
 
 def judge_by_outcome(
@@ -162,64 +164,64 @@ def judge_by_outcome(
     if len(keep) < ENOUGH:
         return None
     sets = RiskSets.backwards(delay[keep], limit[keep])
-    found = _verdict(sets, [y[keep][:, None]], [part[keep] for part in beside], rng)
+    found = _judge(sets, [y[keep][:, None]], [part[keep] for part in beside], rng)
     if found is None:
         return None
-    # run backwards, whoever "arrives" at t is slower than the rest of R(t): the signs are the other way round
+    # backwards in time, a row that "arrives" at t is slower than the rest of R(t): the signs are reversed
     trends = tuple(Trend(t.p, -t.rise, -t.bow, tuple(-o for o in t.options)) for t in found.trends)
     return Verdict(found.p, trends)
 
 
-def _verdict(sets: RiskSets, parts: Sequence[Array], beside: Sequence[Array], rng: Generator) -> Verdict | None:
-    """The verdict, and if there is something beside, the weaker one of two: with it and without it taken out."""
-    blocks = [_waves(part, WAVES) for part in parts]
-    joint = _together(parts, rng) if len(parts) > 1 else np.empty((len(sets.who), 0))
+def _judge(sets: RiskSets, parts: Sequence[Array], beside: Sequence[Array], rng: Generator) -> Verdict | None:
+    """The verdict. With parameters beside, the weaker of two verdicts: with and without their projection."""
+    blocks = [_make_waves(part, WAVES) for part in parts]
+    joint = _make_joint_features(parts, rng) if len(parts) > 1 else np.empty((len(sets.who), 0))
     waves = 2 if len(beside) * 40 <= np.sum(sets.came) else 1
-    others = [_waves(part, waves)[0] for part in beside]
+    others = [_make_waves(part, waves)[0] for part in beside]
     phi = np.concatenate([*(block for block, _ in blocks), joint, *others], axis=1)
     q = phi.shape[1] - sum(other.shape[1] for other in others)
     U, V = sets.scores(phi, rng)
     weights = [weight for _, weight in blocks]
-    found = _largest(U[:, :q], np.diag(V)[:q], weights, parts)
+    found = _test_largest(U[:, :q], np.diag(V)[:q], weights, parts)
     if not others or found is None:
         return found
     gain = np.linalg.pinv(V[q:, q:], rcond=1e-6, hermitian=True) @ V[q:, :q]
     left = np.diag(V)[:q] - np.sum(V[:q, q:].T * gain, axis=0)
-    left = np.where(left > LEFT * np.diag(V)[:q], left, 0.0)  # what is nearly a function of the others cannot be told
-    alone = _largest(U[:, :q] - U[:, q:] @ gain, left, weights, parts)
+    left = np.where(left > LEFT * np.diag(V)[:q], left, 0.0)  # almost a function of the others: not tested
+    alone = _test_largest(U[:, :q] - U[:, q:] @ gain, left, weights, parts)
     return max(found, alone, key=lambda verdict: verdict.p) if alone is not None else None
 
 
-def _largest(U: Array, variance: Array, weights: Sequence[Array], parts: Sequence[Array]) -> Verdict | None:
-    """The largest of the statistics, against the largest of every redraw. Features beyond the weights are of all parts
-    together."""
+def _test_largest(U: Array, variance: Array, weights: Sequence[Array], parts: Sequence[Array]) -> Verdict | None:
+    """The largest statistic, compared with the largest of every redraw. Features beyond the weights are the joint ones
+    of all parts."""
     varies = variance > ROUNDING
     z = np.divide(U, np.sqrt(variance, where=varies, out=np.ones(len(variance))), out=np.zeros_like(U), where=varies)
     ends = np.cumsum([len(weight) for weight in weights])
     shapes = np.split(z[:, : ends[-1]], ends[:-1], axis=1)
     groups = [np.square(shape) @ weight for shape, weight in zip(shapes, weights, strict=True)]
     groups.append(np.sum(np.square(z[:, ends[-1] :]) * variance[ends[-1] :], axis=1))
-    levels = np.stack([_level(group) for group in groups], axis=1)
+    levels = np.stack([_standardize(group) for group in groups], axis=1)
     if np.all(np.isinf(levels)):
         return None
     most = np.max(levels, axis=1)
     trends = tuple(
-        _trend(float(np.mean(most >= level - ROUNDING)), shape[0], part)
+        _read_trend(float(np.mean(most >= level - ROUNDING)), shape[0], part)
         for level, shape, part in zip(levels[0], shapes, parts, strict=False)
     )
     return Verdict(float(np.mean(most >= most[0] - ROUNDING)), trends)
 
 
-def _level(group: Array) -> Array:
-    """Statistics of different size on one scale: cube roots, by their mean and standard deviation over the redraws. One
-    that never varies is never the largest."""
+def _standardize(group: Array) -> Array:
+    """Statistics of different size on one scale: cube roots, standardised by their mean and standard deviation over the
+    redraws. One that never varies is never the largest."""
     root = np.cbrt(group)
     sd = float(np.std(root))
     return (root - np.mean(root)) / sd if sd > ROUNDING else np.full_like(root, -np.inf)
 
 
-def _trend(p: float, z: Array, part: Array) -> Trend:
-    """Whoever arrived is faster than the rest; cos(πu) falls with u, cos(2πu) is least in the middle."""
+def _read_trend(p: float, z: Array, part: Array) -> Trend:
+    """A row that arrived is faster than the rest; cos(πu) falls with u, cos(2πu) is least in the middle."""
     if part.shape[1] > 1:
         return Trend(p, 0.0, 0.0, tuple((-z).tolist()))
     return Trend(p, float(z[0]), float(z[1]), ())
@@ -232,7 +234,7 @@ def rank(values: Array) -> Array:
     return np.asarray((middle[where.reshape(-1)] + 0.5) / len(values))
 
 
-def _waves(part: Array, waves: int) -> tuple[Array, Array]:
+def _make_waves(part: Array, waves: int) -> tuple[Array, Array]:
     """cos(πku) of the ranks u, k = 1 … waves, with weight 1/k²; the columns of a choice as they are."""
     if part.shape[1] > 1:
         return part, np.ones(part.shape[1])
@@ -240,8 +242,8 @@ def _waves(part: Array, waves: int) -> tuple[Array, Array]:
     return np.cos(np.pi * rank(part[:, 0])[:, None] * k), 1.0 / k**2
 
 
-def _together(parts: Sequence[Array], rng: Generator) -> Array:
-    """Random features of a Gaussian kernel on all coordinates, as wide as half of their pairs are apart."""
+def _make_joint_features(parts: Sequence[Array], rng: Generator) -> Array:
+    """Random features of a Gaussian kernel on all coordinates, as wide as the median distance of two rows."""
     u = np.concatenate([part if part.shape[1] > 1 else rank(part[:, 0])[:, None] for part in parts], axis=1)
     some = u[spread_evenly(len(u), 200)]
     apart = np.sum(np.square(some[:, None] - some), axis=2)

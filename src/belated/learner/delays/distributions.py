@@ -2,12 +2,12 @@
 
 d        delay of a query, in rounds or seconds; inf when its outcome never comes
 m        patience, in the same unit; inf when there is none
-rho(m)   ρ_m = P(d ≤ m and d < ∞)                                          (line 345)
+rho(m)   ρ_m = P(d ≤ m and d < ∞)                                          (Section 3.3)
 S(t)     P(d > t), the survival function; ρ_m = 1 - S(m)
 waited   d where the outcome has arrived, the age so far where it has not  (n,)
 arrived  mask of the outcomes that have arrived                            (n,)
 
-Long because every distribution is a value of its own, with its parameters checked and its formulas beside them.
+The file is long because every distribution is a class, with checked parameters and its own formulas.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Delay(Protocol):
     """
 
     def draw(self, rng: Generator, params: Params, context: Params | None) -> float:
-        """d ~ 𝒟 (line 233), or d ~ 𝒟(x, z) when delays depend on the input (line 384)."""
+        """d ~ 𝒟 (Section 2), or d ~ 𝒟(x, z) when delays depend on the input (Section 3.3)."""
         ...
 
 
@@ -299,7 +299,7 @@ class Sometimes:
 
 @dataclass(frozen=True)
 class ByInput:
-    """Input-dependent delays (line 384): fn(params) or fn(params, context) gives 𝒟 at that input, or d itself.
+    """Input-dependent delays (Section 3.3): fn(params) or fn(params, context) gives 𝒟 at that input, or d itself.
 
     The context is passed when fn has two parameters without a default, or a second one named `context`.
 
@@ -328,7 +328,7 @@ class ByInput:
         return self.at(params, context).draw(rng, params, context)
 
     def rho_over(self, m: float, queries: Iterable[Params], contexts: Iterable[Params | None] | None = None) -> float:
-        """ρ_m = min_t P(d_t <= m) over the queries x_t (line 384), each with its own context where there are any."""
+        """ρ_m = min_t P(d_t <= m) over the queries x_t (Section 3.3), each with its own context where there are any."""
         asked = list(queries)
         given: list[Params | None] = [None] * len(asked) if contexts is None else list(contexts)
         if not asked:

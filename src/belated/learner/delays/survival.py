@@ -1,8 +1,8 @@
-"""What the waits so far say about delays: ρ(m) with a band, the share that never comes, how many are still to come.
+"""Delays estimated from the waits so far: ρ(m) with a band, the share that never comes, how many are still to come.
 
 waited   d where the outcome has arrived; where it has not, the age so far, or the age at which the query failed   (n,)
 arrived  mask of the outcomes that have arrived                                                                (n,)
-S(a)     P(d > a), by Kaplan-Meier (delays.py); a query that is out says only that d is longer than its age
+S(a)     P(d > a), by Kaplan-Meier; of a pending query only d > age is known
 S(∞)     the tail of S, at the longest wait: the share that never comes, once it is settled
 S(a | x) the same near x: every query counts k(x, x_i)                                                  (Beran 1981)
 """
@@ -22,10 +22,10 @@ from belated.learner.arrays import Array, Mask
 from belated.learner.delays.distributions import check_patience
 from belated.validation import require_rule
 
-ENOUGH = 10  # arrivals before which nothing is said about what will come
-MISSED = 3.0  # arrivals to be missed before the tail of S is settled
+ENOUGH = 10  # with fewer arrivals there is no forecast
+MISSED = 3.0  # arrivals that must be missing before the tail of S is settled
 WIDTHS = (0.05, 0.1, 0.2, 0.4, 0.8)  # of k, on the unit cube
-PRIOR = 2.0  # how many queries the waits of all count as, beside those near x
+PRIOR = 2.0  # weight of all queries together, in queries, against those near x
 MOST = 2000  # rows that a model near x is made of
 STEPS = 20  # times at which its width is judged
 ROUNDING = 1e-12
@@ -78,20 +78,20 @@ def kaplan_meier(waited: ArrayLike, arrived: ArrayLike) -> Survival:
     >>> round(kaplan_meier([1, 3, 3], [True, False, True]).rho(2), 3)
     0.333
     """
-    w = _waits("waited", waited)
+    w = _require_waits("waited", waited)
     heard: Mask = np.asarray(arrived, dtype=bool if np.size(arrived) == 0 else None)
     if heard.dtype != np.bool_ or heard.shape != w.shape:
         raise InvalidInput(f"arrived must be a mask as long as waited (got {heard.dtype} {heard.shape}, {w.shape})")
     times, a = np.unique(w[heard], return_counts=True)
     n = len(w) - np.searchsorted(np.sort(w), times, side="left")
     survival: Array = np.cumprod(1 - a / n, dtype=float)
-    left = n > a  # where nobody is left S is 0, and so is its variance
+    left = n > a  # where no query is left, S and its variance are 0
     hazard = np.divide(a, n * (n - a), out=np.zeros(len(times)), where=left)
     return Survival(times, survival, survival**2 * np.cumsum(hazard), len(w))
 
 
 def estimate_rho(m: float, delay: ArrayLike, age: ArrayLike) -> float:
-    """ρ_m by Kaplan-Meier: delay = inf where nothing was heard, age = the wait so far (a negative one counts as 0).
+    """ρ_m by Kaplan-Meier: delay = inf where nothing was heard, age = the wait so far (negative counts as 0).
 
     >>> from math import inf
     >>> from belated.delays import estimate_rho
@@ -106,7 +106,7 @@ def estimate_rho(m: float, delay: ArrayLike, age: ArrayLike) -> float:
     return kaplan_meier(np.where(arrived | np.isnan(d), d, np.maximum(a, 0)), arrived).rho(m)
 
 
-def _waits(name: str, values: ArrayLike) -> Array:
+def _require_waits(name: str, values: ArrayLike) -> Array:
     w = np.asarray(values, dtype=float)
     if w.ndim != 1:
         raise InvalidInput(f"{name} must have one axis (got shape {w.shape})")
@@ -158,9 +158,9 @@ class Arrivals:
     def rho(self, m: float, confidence: float = 0.95) -> Band:
         """ρ(m) = 1 - S(m), and the limits 1 - S^exp(±z e), e² = Greenwood's sum / log² S   (log-log, pointwise).
 
-        Before the first arrival the upper limit is that of no success among those who waited for m (Clopper-Pearson);
-        once S is 0 the lower one is the last before, or that of nothing but successes. Beyond the longest wait the
-        estimate stays, as a lower one, and the upper limit is 1, unless the tail is settled."""
+        Before the first arrival the upper limit is that of no success among those that waited for m (Clopper-Pearson).
+        Once S is 0 the lower limit is the last one before, or that of successes only. Beyond the longest wait the
+        estimate keeps its value, as a lower estimate, and the upper limit is 1 unless the tail is settled."""
         m = require_rule("m", m, "not be nan", lambda v: not math.isnan(v))
         tail = (1 - require_rule("confidence", confidence, "lie between 0 and 1", lambda v: 0 < v < 1)) / 2
         S = self.survival
@@ -173,15 +173,15 @@ class Arrivals:
         if s == 0:
             partly = S.survival > 0
             if np.any(partly):
-                low = self._limits(int(np.sum(partly)), tail)[0]
+                low = self._compute_limits(int(np.sum(partly)), tail)[0]
             else:
                 low = tail ** (1 / int(np.sum(self.waited >= S.times[0])))
             return Band(1.0, low, 1.0)
-        low, high = self._limits(step, tail)
+        low, high = self._compute_limits(step, tail)
         return Band(1.0 - s, low, 1.0 if beyond else high)
 
-    def _limits(self, step: int, tail: float) -> tuple[float, float]:
-        from statistics import NormalDist  # half of this module's import time
+    def _compute_limits(self, step: int, tail: float) -> tuple[float, float]:
+        from statistics import NormalDist  # imported here: it takes half of this module's import time
 
         S = self.survival
         s, z = float(S.survival[step - 1]), NormalDist().inv_cdf(1 - tail)
@@ -189,21 +189,21 @@ class Arrivals:
         return 1 - s ** math.exp(-e), 1 - s ** math.exp(e)
 
     def quantile(self, q: float) -> float | None:
-        """The least t with ρ(t) ≥ q; None while so many have not come."""
+        """The least t with ρ(t) ≥ q; None while fewer have come."""
         q = require_rule("q", q, "lie in (0, 1]", lambda v: 0 < v <= 1)
         reached = np.flatnonzero(1 - self.survival.survival >= q - ROUNDING)
         return float(self.survival.times[reached[0]]) if len(reached) else None
 
     @property
     def never(self) -> float:
-        """S(∞), the share that never comes: S at the longest wait. More may come of it until it is settled; and 0 when
-        that wait ended in an arrival."""
+        """S(∞), the share that never comes: S at the longest wait. Some may still come until it is settled. It is 0
+        when the longest wait ended in an arrival."""
         return float(self.survival.survival[-1]) if len(self.survival.times) else 1.0
 
     @cached_property
     def settled(self) -> bool:
-        """Whether the tail of S has come to rest: at the pace of the slowest quarter of the arrivals three more would
-        have come since the last one, which happens by chance in e⁻³ = 5 % of cases if that pace goes on.
+        """Whether the tail of S has settled: at the pace of the slowest quarter of the arrivals, three more would have
+        come since the last one. If that pace goes on, this happens by chance in e⁻³ = 5 % of cases.
 
         Never when the longest wait ended in an arrival."""
         if not self.heard:
@@ -216,7 +216,7 @@ class Arrivals:
         return bool(np.sum(delays > since) * beyond >= MISSED * out and beyond > 0)
 
     def comes(self, age: ArrayLike) -> Array:
-        """P(it comes | out for so long) = (S(a) - S(∞)) / S(a); 1/2 while fewer than ten have come."""
+        """P(it comes | age a) = (S(a) - S(∞)) / S(a); 1/2 while fewer than ten have come."""
         a = np.asarray(age, dtype=float)
         if self.heard < ENOUGH:
             return np.full(a.shape, 0.5)
@@ -224,13 +224,13 @@ class Arrivals:
         return np.divide(S - self.never, S, out=np.ones_like(S), where=S > 0)
 
     def expected(self, age: ArrayLike, further: float) -> float:
-        """Σ_i (S(a_i) - S(a_i + h)) / S(a_i): how many of the pending arrive before they have been out h longer."""
+        """Σ_i (S(a_i) - S(a_i + h)) / S(a_i): how many of the pending arrive within the next h."""
         a = np.asarray(age, dtype=float)
-        now, then = self.survival.over(a), self.survival.over(a + _add_rounding(further))
+        now, then = self.survival.over(a), self.survival.over(a + _require_horizon(further))
         return float(np.sum(np.divide(now - then, now, out=np.zeros_like(now), where=now > 0)))
 
 
-def _add_rounding(h: float) -> float:
+def _require_horizon(h: float) -> float:
     return require_rule("h", h, "be at least 0", lambda v: v >= 0)
 
 
@@ -240,7 +240,7 @@ class Nearby:
 
     h(t | x) = (Σ_i k_i 1{d_i = t} + c h(t)) / (Σ_i k_i 1{w_i ≥ t} + c),
 
-    k Gaussian, h(t) the hazard of all queries, and c = 2: where nobody is near, S is that of all."""
+    k Gaussian, h(t) the hazard of all queries, and c = 2: where no query is near, S is that of all."""
 
     X: Array  # rows on the unit cube                   (n, D)
     arrivals: Arrivals
@@ -248,20 +248,20 @@ class Nearby:
 
     @classmethod
     def fit(cls, X: Array, arrivals: Arrivals, margin: float = 0.0) -> Nearby:
-        """The width that foretells each wait best from the others: log-likelihood, where x makes a difference at all
-        by more than `margin`."""
+        """The width that predicts each wait best from the others, by log-likelihood. It is inf unless another width is
+        better by more than `margin`."""
         keep = spread_evenly(len(X), MOST)
         X, arrivals = X[keep], Arrivals(arrivals.waited[keep], arrivals.arrived[keep])
         widths = [math.inf, *WIDTHS] if arrivals.heard >= ENOUGH else [math.inf]
-        gap = _squares(X, X)
-        merits = [_measure_forecast(gap, arrivals, width) for width in widths]
+        gap = _compute_distances(X, X)
+        merits = [_score_width(gap, arrivals, width) for width in widths]
         merits[0] += margin
         return cls(X, arrivals, widths[int(np.argmax(merits))])
 
     def survival(self, x: Array, age: ArrayLike) -> Array:
         """(q,): S(a | x) for every row x and its own age."""
         a = np.broadcast_to(np.asarray(age, dtype=float), (len(x),))
-        S = np.concatenate([np.ones((len(x), 1)), self._steps(x)], axis=1)
+        S = np.concatenate([np.ones((len(x), 1)), self._compute_steps(x)], axis=1)
         at = np.searchsorted(self.arrivals.survival.times, a, side="right")
         return np.asarray(S[np.arange(len(x)), at])
 
@@ -270,17 +270,17 @@ class Nearby:
         return 1 - self.survival(x, require_rule("m", m, "not be nan", lambda v: not math.isnan(v)))
 
     def expected(self, x: Array, age: ArrayLike, further: float) -> float:
-        """How many of the pending, at x and out for `age`, arrive before they have been out h longer."""
+        """How many of the pending, at x and of this `age`, arrive within the next h."""
         a = np.asarray(age, dtype=float)
-        now, then = self.survival(x, a), self.survival(x, a + _add_rounding(further))
+        now, then = self.survival(x, a), self.survival(x, a + _require_horizon(further))
         return float(np.sum(np.divide(now - then, now, out=np.zeros_like(now), where=now > 0)))
 
-    def _steps(self, x: Array) -> Array:
+    def _compute_steps(self, x: Array) -> Array:
         """(q, k): S at the times of arrival."""
         w, arrived, times = self.arrivals.waited, self.arrivals.arrived, self.arrivals.survival.times
-        k = np.exp(-_squares(x, self.X) / (2 * self.width**2))
+        k = np.exp(-_compute_distances(x, self.X) / (2 * self.width**2))
         order = np.argsort(w, kind="stable")
-        waiting = np.cumsum(k[:, order[::-1]], axis=1)[:, ::-1]  # Σ k over those who waited at least as long
+        waiting = np.cumsum(k[:, order[::-1]], axis=1)[:, ::-1]  # Σ k over those that waited at least as long
         out = waiting[:, np.searchsorted(w[order], times, side="left")]
         came = np.zeros((len(x), len(times)))
         where = np.searchsorted(times, w[arrived])
@@ -295,13 +295,13 @@ def spread_evenly(n: int, most: int) -> NDArray[np.intp]:
     return np.arange(n, dtype=np.intp) if n <= most else np.linspace(0, n - 1, most).astype(np.intp)
 
 
-def _squares(a: Array, b: Array) -> Array:
+def _compute_distances(a: Array, b: Array) -> Array:
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise InvalidInput(f"x must be rows of {b.shape[1]} columns (got shape {a.shape})")
     return np.asarray(np.maximum(np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1) - 2 * a @ b.T, 0.0))
 
 
-def _measure_forecast(gap: Array, arrivals: Arrivals, width: float) -> float:
+def _score_width(gap: Array, arrivals: Arrivals, width: float) -> float:
     """Σ_i log-likelihood of wait i given the others near it, time cut into a few steps of equally many arrivals."""
     w, arrived = arrivals.waited, arrivals.arrived
     if not np.any(arrived):

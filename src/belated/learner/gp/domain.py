@@ -22,7 +22,7 @@ from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 
 HOT = 1 / math.sqrt(2)
-WIDEST = 10**12  # the most steps of a Lattice: beyond it float64 no longer tells the levels of a log scale apart
+WIDEST = 10**12  # the most steps of a Lattice: beyond it float64 cannot separate the levels of a log scale
 ULPS = 8 * np.finfo(np.float64).eps  # the same point, computed twice
 
 
@@ -129,7 +129,7 @@ class Lattice:
 
 @dataclass(frozen=True)
 class OneHot:
-    """One of `count` options that know no order."""
+    """One of `count` options without order."""
 
     count: int
 
@@ -145,11 +145,11 @@ class OneHot:
 
     def place(self, u: Array) -> Array:
         """(n,) -> (n, count): option floor(u · count)."""
-        return self._rows(np.minimum(np.floor(u * self.count), self.count - 1).astype(np.intp))
+        return self._encode(np.minimum(np.floor(u * self.count), self.count - 1).astype(np.intp))
 
     def snap(self, X: Array) -> Array:
         """The option with the largest column (the nearest one); ties go to the first."""
-        return self._rows(np.argmax(X, axis=1))
+        return self._encode(np.argmax(X, axis=1))
 
     def every(self) -> Array:
         """All options, in order."""
@@ -159,7 +159,7 @@ class OneHot:
         """Every other option."""
         return np.delete(self.every(), int(np.argmax(x)), axis=0)
 
-    def _rows(self, options: NDArray[np.intp]) -> Array:
+    def _encode(self, options: NDArray[np.intp]) -> Array:
         rows = np.zeros((len(options), self.count))
         rows[np.arange(len(options)), options] = HOT
         return rows

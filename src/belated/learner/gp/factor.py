@@ -10,9 +10,9 @@ corner L of a block's rows in its own columns, packed by rows       B(B+1)/2 num
 Packed by rows, a corner is what LAPACK calls the packed upper triangle of its transpose: an append is a contiguous
 write, and one BLAS call solves with it. A late outcome changes y and never K, so telling never touches L.
 
-The newest block grows row by row. When it is full it is computed once more as a whole, by matrix products: so many rows
-at once cost what a blocked factorisation costs. Either way a factor depends on its rows alone, bit for bit, and not on
-how it came to have them.
+The newest block grows row by row. When it is full it is computed again as a whole, by matrix products, so that many
+rows at once cost as much as a blocked factorisation. Bit for bit, a factor depends only on its rows, and not on the
+order of calls that built it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Block:
 
 @dataclass
 class _Room:
-    """Space for the newest block, shared by a factor and those grown from it; `used` says whose end it is."""
+    """Space for the newest block, shared by a factor and those grown from it; `used` counts the rows written."""
 
     K: Array  # the kernel's rows, for computing the block once more   (B, start + B), the diagonal with λ
     left: Array
@@ -67,7 +67,7 @@ class _Room:
     used: int
 
     @classmethod
-    def at(cls, start: int) -> _Room:
+    def allocate(cls, start: int) -> _Room:
         return cls(np.empty((BLOCK, start + BLOCK)), np.empty((BLOCK, start)), np.empty(packed_size(BLOCK)), 0)
 
     def copy(self, used: int) -> _Room:
@@ -114,8 +114,8 @@ class Factor:
         if not pivot > kappa * LEAST:  # written so that NaN fails too
             raise NotPositiveDefinite
         start, r = self.start, self.n - self.start
-        room = self._room if self._room is not None and r else _Room.at(start)
-        if room.used != r:  # another factor went on from here
+        room = self._room if self._room is not None and r else _Room.allocate(start)
+        if room.used != r:  # another factor has grown from here: leave its rows alone
             room = room.copy(r)
         room.K[r, : self.n], room.K[r, self.n] = k, kappa
         room.left[r] = row[:start]
@@ -123,9 +123,9 @@ class Factor:
         room.used = r + 1
         if r + 1 < BLOCK:
             return Factor(self.n + 1, self.full, room)
-        return self.cut(start).whole(room.K)
+        return self.cut(start).append_block(room.K)
 
-    def whole(self, K: Array) -> Factor:
+    def append_block(self, K: Array) -> Factor:
         """Append a full block, where this factor ends with one: K (B, n + B) has its kernel rows, λ on the diagonal."""
         left = np.ascontiguousarray(self.solve(K[:, : self.n].T).T)
         inner = K[:, self.n :]
@@ -138,14 +138,14 @@ class Factor:
         return Factor(self.n + BLOCK, (*self.full, Block(left, packed, BLOCK)), None)
 
     def extend(self, K: Array, kappas: Array) -> Factor:
-        """Append many queries: K (m, n + m) has their kernel rows, kappas (m,) what stands on the diagonal."""
+        """Append many queries: K (m, n + m) has their kernel rows, kappas (m,) their diagonal."""
         factor, done = self, 0
         while done < len(K):
             rest = len(K) - done
             if factor.n == factor.start and rest >= BLOCK:
                 rows = K[done : done + BLOCK, : factor.n + BLOCK].copy()
                 np.fill_diagonal(rows[:, factor.n :], kappas[done : done + BLOCK])
-                factor, done = factor.whole(rows), done + BLOCK
+                factor, done = factor.append_block(rows), done + BLOCK
             else:
                 factor, done = factor.grow(K[done, : factor.n], float(kappas[done])), done + 1
         return factor
@@ -155,7 +155,7 @@ class Factor:
         return n if n >= self.start else n // BLOCK * BLOCK
 
     def cut(self, n: int) -> Factor:
-        """The factor of the first n rows, n as `kept` has it."""
+        """The factor of the first n rows, n from `count_kept`."""
         if n == self.n:
             return self
         if n >= self.start:

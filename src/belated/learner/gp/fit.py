@@ -28,7 +28,7 @@ LAM = (1e-6, 1.0)
 
 @dataclass(frozen=True)
 class HyperPrior:
-    """Log-normal prior beliefs about θ (mean and std of the log; None: none): they keep fits to a few outcomes sane.
+    """Log-normal prior beliefs about θ (mean and std of the log; None: none), for fits to few outcomes.
 
     >>> from belated import algorithms
     >>> algorithms.HyperPrior(lam=(-7.0, 2.0)).lengthscale is None  # no prior belief about lengthscales
@@ -68,7 +68,7 @@ def fit(settings: FitSettings, start: GP, X: Array, y: Array, lams: Array) -> GP
     starts = [objective.pack(start), *(objective.isotropic(l) for l in (0.05, 0.2, 0.7))]
     starts.sort(key=lambda theta: objective(theta)[0])
     best_value, best = np.inf, starts[0]
-    for theta in starts[: 2 if len(X) <= 100 else 1]:  # the most promising: with many outcomes they agree
+    for theta in starts[: 2 if len(X) <= 100 else 1]:  # the best starts; with many outcomes all lead to one fit
         found = minimize(
             objective, theta, jac=True, method="L-BFGS-B", bounds=objective.bounds, options={"maxiter": 60}
         )
@@ -116,7 +116,7 @@ class NegativeLogPosterior:
 
     def unpack(self, theta: Array) -> GP:
         """The GP at θ, with the constant mean that suits it best, if it has one."""
-        kernel, lam = self._read(theta)
+        kernel, lam = self._unpack(theta)
         if self.settings.mean == "zero":
             return GP(kernel, lam)
         K = kernel(self.X, self.X) + np.diag(self._noise(lam))
@@ -124,7 +124,7 @@ class NegativeLogPosterior:
         return GP(kernel, lam) if failed else GP(kernel, lam, self._mean(chol))
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
-        kernel, lam = self._read(theta)
+        kernel, lam = self._unpack(theta)
         X, n, D = self.X, len(self.X), len(self.groups)
         K, slopes = kernel.slopes(X, X)
         noise = self._noise(lam)
@@ -159,7 +159,7 @@ class NegativeLogPosterior:
             return 1e25, np.zeros(len(theta))
         return value, out
 
-    def _read(self, theta: Array) -> tuple[Kernel, float]:
+    def _unpack(self, theta: Array) -> tuple[Kernel, float]:
         kernel, lam = self.settings.kernel, self.settings.lam
         if not self.settings.given_kernel:
             kernel = kernel.at(np.exp(theta[: self.d])[self.groups], float(np.exp(theta[self.d])))

@@ -168,7 +168,7 @@ class Matern52(_Radial):
         return self._shape_and_slope(r2)[0]
 
     def _shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
-        r2 *= 5.0  # in place from here on: these arrays are large, and r² is ours
+        r2 *= 5.0  # in place from here on: these arrays are large, and nobody else uses r²
         root = np.sqrt(r2)
         tail = np.exp(-root)
         root += 1.0

@@ -1,4 +1,4 @@
-"""The GP posterior of Eq. (1), on a factor that only ever grows.
+"""The GP posterior of Eq. (1), on a factor that only grows.
 
 X        queries x_1 … x_{t-1}, one per row                     (n, D)
 y_tilde  censored feedback ỹ_{1,t} … ỹ_{t-1,t}                   (n,)
@@ -39,13 +39,13 @@ class GP:
     mean: float = 0.0
 
     def condition(self, X: Array, y_tilde: Array, lams: Array | None = None, Q: Array | None = None) -> Posterior:
-        """The belief given outcomes y_tilde at X; n = 0 gives the prior. With Q, it answers for Q at once."""
+        """The belief given outcomes y_tilde at X; n = 0 gives the prior. With Q, a table makes answers on Q fast."""
         return GrowingPosterior().condition(self, range(1, len(X) + 1), X, y_tilde, lams, Q)
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """A belief about f: mean, std, cov and draws at any points Q (q, D). A value: news makes a new one."""
+    """A belief about f: mean, std, cov and draws at any points Q (q, D). It never changes: news makes a new one."""
 
     gp: GP
     ids: NDArray[np.intp]  # the numbers of the queries
@@ -89,7 +89,7 @@ class Posterior:
         return np.sqrt(self.variance(Q))
 
     def mean_and_std(self, Q: Array) -> tuple[Array, Array]:
-        """Both at the price of one kernel matrix."""
+        """Mean and std from one kernel matrix."""
         if self.table is not None and Q is self.table.Q:
             return self.mean(Q), self.std(Q)
         mean, variance = self._mean_and_variance(Q, self.gp.kernel(Q, self.X))
@@ -126,10 +126,10 @@ class Posterior:
         if table is None or Q is not table.Q or np.any(table.where < 0):
             return self.mean(Q) + scale * (compute_root(self.cov(Q), self.gp.kernel.variance) @ z)
         f0 = table.prior.root @ z
-        residual = f0[table.where] + self._noise(rng)
+        residual = f0[table.where] + self._draw_noise(rng)
         return self.mean(Q) + scale * (f0 - self.factor.solve(residual) @ table.V)
 
-    def _noise(self, rng: Generator) -> Array:
+    def _draw_noise(self, rng: Generator) -> Array:
         """ε_s ~ N(0, λ_s), drawn in the order of the numbers, so that the order of the rows does not matter."""
         rank = np.argsort(np.argsort(self.ids))
         return np.asarray(np.sqrt(self.lams) * rng.standard_normal(len(rank))[rank])
@@ -144,7 +144,7 @@ class Posterior:
         # real cos(ωx) + imaginary sin(ωx) is one cosine
         amplitude, phase = np.hypot(real, imaginary), np.arctan2(imaginary, real)
         f0 = np.cos(self.X @ omega.T - phase) @ amplitude
-        residual = f0 + self._noise(rng)
+        residual = f0 + self._draw_noise(rng)
         update = self.factor.solve_transposed(self.factor.solve(residual))
         return Path(self.gp, self.X, self.alpha - scale * update, omega, phase, scale * amplitude)
 
@@ -168,9 +168,9 @@ class Posterior:
             d_variance[:, columns] = -2.0 * _pull(slope * B, Q[:, columns], self.X[:, columns], inverse_squares)
         return self.gp.mean + K @ self.alpha, variance, d_mean, d_variance
 
-    def over(self, x: Array) -> Over:
-        """How far f(·) may come to be believed above f(x), for one point x     (1, D)."""
-        return Over(self, x)
+    def difference_from(self, x: Array) -> BeliefDifference:
+        """The belief about f(·) - f(x) once f(·) is heard, for one point x     (1, D)."""
+        return BeliefDifference(self, x)
 
     def gain(self) -> float:
         """The realised information gain I(y; f) = ½ log det(I + K/λ)."""
@@ -178,14 +178,14 @@ class Posterior:
 
 
 @dataclass(frozen=True, eq=False)
-class Over:
-    """How far f(q) may come to be believed above f(x), once the outcome at q is heard.
+class BeliefDifference:
+    """The mean of f(q) - f(x) as it will be once the outcome at q is heard.
 
-    Its mean now is μ(q) - μ(x), and the outcome will move that by a normal with the variance
+    It is μ(q) - μ(x) now, and the outcome will change it by a normal with the variance
 
         s²(q) = (σ²(q) - σ²(q, x))² / (σ²(q) + λ)
 
-    little where both are in doubt alike, and where f(q) is known to within the noise of an outcome."""
+    which is small where f(q) and f(x) are uncertain together, and where f(q) is known better than an outcome tells."""
 
     posterior: Posterior
     x: Array  # (1, D)
@@ -211,7 +211,7 @@ class Over:
 
     @property
     def _least(self) -> float:
-        """What rounding leaves of a variance."""
+        """A variance below this is rounding."""
         return float(ROUNDING**2 * self.gp.kernel.variance)
 
     def _surprise(self, variance: Array) -> Array:
@@ -287,8 +287,8 @@ class Path:
 class GrowingPosterior:
     """The factor (and table) of the last belief, kept so that the next one grows from it.
 
-    Rows are known by number, query and λ. Whatever was asked before, the belief is what a fresh one would be: rows
-    that agree with the last ones from the first on are kept, the rest is cut off and grown again."""
+    A row is identified by number, query and λ. The belief is always the one that a fresh start would give: the first
+    rows that agree with the last belief are kept, the rest is cut off and grown again."""
 
     kernel: Kernel | None = None
     ids: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
@@ -319,7 +319,7 @@ class GrowingPosterior:
         raise NotPositiveDefinite
 
     def _grow(self, kernel: Kernel, ids: NDArray[np.intp], X: Array, lams: Array, Q: Array | None) -> None:
-        agreed = _agreement((self.ids, ids), (self.lams, lams), (self.X, X)) if kernel == self.kernel else 0
+        agreed = _count_agreeing((self.ids, ids), (self.lams, lams), (self.X, X)) if kernel == self.kernel else 0
         known = self.factor.count_kept(agreed)
         factor, table = self.factor.cut(known), self.table
         if Q is None:
@@ -328,7 +328,7 @@ class GrowingPosterior:
             table = table.cut(known)
         else:
             table = Table.empty(kernel, Q)
-        self.kernel = None  # until done: a failure half-way must not be taken for a belief
+        self.kernel = None  # until done: a failure in the middle must not leave half a belief
         while factor.n < len(X):
             end = min(factor.start + BLOCK, len(X))
             new = slice(factor.n, end)
@@ -337,8 +337,8 @@ class GrowingPosterior:
         self.kernel, self.ids, self.X, self.lams, self.factor, self.table = kernel, ids, X, lams, factor, table
 
 
-def _agreement(*pairs: tuple[NDArray[Any], NDArray[Any]]) -> int:
-    """How many rows from the first on are the same in all of these pairs of arrays."""
+def _count_agreeing(*pairs: tuple[NDArray[Any], NDArray[Any]]) -> int:
+    """How many of the first rows are the same in all of these pairs of arrays."""
     n = min(len(array) for pair in pairs for array in pair)
     if n == 0:
         return 0

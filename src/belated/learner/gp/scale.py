@@ -15,29 +15,29 @@ import numpy as np
 from belated.learner.arrays import Array
 from belated.validation import Fieldless
 
-FAR = 1e12  # widths; nothing is farther away, for the sake of arithmetic
+FAR = 1e12  # widths: the farthest that a scaled outcome can be, so that nothing overflows
 LEAST = -10.0  # widths below the median, on the robust scale
 
 
 @dataclass(frozen=True)
 class Scale:
-    """model = sign (y - shift) / width, but not below `least`: how terrible a terrible outcome is says nothing more."""
+    """model = sign (y - shift) / width, but not below `least`: how bad a very bad outcome is does not matter."""
 
     sign: float
     shift: float
     width: float
     least: float = -np.inf
 
-    def model(self, y: Array) -> Array:
-        return np.maximum(self.exact(y), self.least)
+    def to_model(self, y: Array) -> Array:
+        return np.maximum(self.to_model_unbounded(y), self.least)
 
-    def exact(self, y: Array) -> Array:
-        """The same without the bound: for what the user states, not for what happened."""
+    def to_model_unbounded(self, y: Array) -> Array:
+        """The same without the bound: for values that the user states, such as the floor."""
         with np.errstate(over="ignore", invalid="ignore"):
             model = 2.0 * self.sign * ((0.5 * y - 0.5 * self.shift) / self.width)  # the difference itself may overflow
         return np.clip(model, -FAR, FAR)
 
-    def user(self, model: Array) -> Array:
+    def to_user(self, model: Array) -> Array:
         return self.shift + self.sign * self.width * model
 
 
@@ -57,13 +57,13 @@ class Bounds:
 
 
 def describe_stand_in(worst: float | None) -> str:
-    """In words: what stands in for a floor that nobody stated."""
+    """A sentence: what replaces a floor that was not stated."""
     heard = "the prior mean" if worst is None else f"the worst outcome heard, {worst:g},"
     return f"no floor stated: {heard} stands in"
 
 
 class Scaling(Protocol):
-    """A rule that looks at the outcomes in use (user's units) and says how to scale them."""
+    """A rule for the scale, given the outcomes in use (in the user's units)."""
 
     lasting: bool  # the scale is kept until the next fit
     uses_floor: bool
@@ -90,11 +90,11 @@ class FloorToOne(Fieldless):
             width = abs(bounds.ceiling - floor)
         else:
             width = float(np.max(np.abs(y - floor))) if len(y) else 1.0
-        return Scale(bounds.sign, floor, _usable(width))
+        return Scale(bounds.sign, floor, _make_usable(width))
 
 
 class Robust(Fieldless):
-    """(y - median) / (IQR / 1.349), and nothing below LEAST of it: one wild outcome does not flatten the rest.
+    """(y - median) / (IQR / 1.349), and never below LEAST: one extreme outcome does not flatten the rest.
 
     >>> from belated import algorithms
     >>> algorithms.DEFAULT.model.scaling
@@ -107,16 +107,18 @@ class Robust(Fieldless):
     def __call__(self, bounds: Bounds, y: Array) -> Scale:
         if bounds.floor is not None and bounds.ceiling is not None and len(y) < 3:
             return Scale(
-                bounds.sign, (bounds.floor + bounds.ceiling) / 2.0, _usable(abs(bounds.ceiling - bounds.floor) / 4.0)
+                bounds.sign,
+                (bounds.floor + bounds.ceiling) / 2.0,
+                _make_usable(abs(bounds.ceiling - bounds.floor) / 4.0),
             )
         if not len(y):
             return Scale(bounds.sign, bounds.floor or 0.0, 1.0)
         low, middle, high = 4.0 * np.quantile(y / 4.0, [0.25, 0.5, 0.75])
         for width in ((high / 1.349 - low / 1.349), 2.0 * float(np.max(np.abs(y / 2.0 - middle / 2.0)))):
             if width > 1e-12 * max(abs(middle), 1e-300):
-                return Scale(bounds.sign, float(middle), _usable(float(width)), LEAST)
-        return Scale(bounds.sign, float(middle), _usable(abs(float(middle))), LEAST)
+                return Scale(bounds.sign, float(middle), _make_usable(float(width)), LEAST)
+        return Scale(bounds.sign, float(middle), _make_usable(abs(float(middle))), LEAST)
 
 
-def _usable(width: float) -> float:
+def _make_usable(width: float) -> float:
     return width if np.isfinite(width) and width > 1e-150 else 1.0

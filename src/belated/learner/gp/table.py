@@ -1,4 +1,4 @@
-"""A finite Q: the prior on it, and what of it is kept from ask to ask.
+"""A finite Q: the prior on it, and the table that is kept from ask to ask.
 
 V   L⁻¹ k(X, Q), a row per query                                 (n, |Q|)
 R   R Rᵀ = k(Q, Q), for drawing                                   (|Q|, |Q|)
@@ -17,11 +17,11 @@ from belated.learner.arrays import Array
 from belated.learner.gp.factor import BLOCK, Factor
 from belated.learner.gp.kernels import Kernel
 
-JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # relative to the diagonal; jitter is λ that nobody asked for
+JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # relative to the diagonal; jitter is extra λ
 
 
 def compute_root(K: Array, scale: float | None = None) -> Array:
-    """Lower triangular R with R Rᵀ = K, after the least jitter (relative to `scale`, or to K) that it takes."""
+    """Lower triangular R with R Rᵀ = K, with the least jitter (relative to `scale`, or to K) that makes it work."""
     if scale is None:
         scale = float(np.mean(np.diag(K))) if len(K) else 0.0
     for jitter in JITTERS:
@@ -54,14 +54,14 @@ class Prior:
     def _index(self) -> dict[bytes, int]:
         return {q.tobytes(): i for i, q in enumerate(self.Q)}
 
-    def where(self, x: Array) -> int:
+    def find(self, x: Array) -> int:
         """The index of x in Q, -1 when it is not there."""
         return self._index.get(x.tobytes(), -1)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """V = L⁻¹k(X, Q) for a finite Q, and what is left of the prior variance: an ask over Q needs no solve."""
+    """V = L⁻¹k(X, Q) for a finite Q, and the posterior variance: an ask over Q needs no solve."""
 
     prior: Prior
     variance: Array  # σ²(q), before clipping                     (|Q|,)
@@ -89,28 +89,28 @@ class Table:
         return self.places[: self.n]
 
     def extend(self, X: Array, factor: Factor) -> Table:
-        """The table of all rows of a factor that went on from this one's: by rows and by full blocks, like it."""
+        """The table of all rows of a factor that has grown from this one's: by rows and by full blocks, as it does."""
         table = self
         while table.n < factor.n:
             start = table.n // BLOCK * BLOCK
-            if start < factor.start:  # this block has become full: as a whole, from its first row
+            if start < factor.start:  # this block is full now: compute it as a whole, from its first row
                 block = factor.full[start // BLOCK]
                 k = self.prior.kernel(X[start : start + BLOCK], self.Q)
                 new = block.solve(k - block.left @ table.room[:start] if start else k, transposed=False)
-                table = table.cut(start)._with(new, X[start : start + BLOCK])
+                table = table.cut(start)._append(new, X[start : start + BLOCK])
             else:  # v = (k(x, Q) - row · V) / pivot, where (row, pivot) is the factor's row of x
                 row = factor.row(table.n)
                 k = self.prior.kernel(X[table.n : table.n + 1], self.Q)
-                table = table._with(
+                table = table._append(
                     (k - row[:-1] @ table.V) / row[-1] if table.n else k / row[-1], X[table.n : table.n + 1]
                 )
         return table
 
-    def _with(self, new: Array, X: Array) -> Table:
+    def _append(self, new: Array, X: Array) -> Table:
         room, places, end = self.room, self.places, self.n + len(new)
         if end > len(room):
             room, places = np.resize(room, (2 * end, len(self.Q))), np.resize(places, 2 * end)
-        room[self.n : end], places[self.n : end] = new, [self.prior.where(x) for x in X]
+        room[self.n : end], places[self.n : end] = new, [self.prior.find(x) for x in X]
         variance = self.variance
         for v in new:  # one by one, for the same bits
             variance = variance - v * v

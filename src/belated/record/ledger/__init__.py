@@ -1,8 +1,8 @@
-"""A study's memory: append and read. Where it is kept is said by a url.
+"""The events of a study, to append and to read. A url says where they are kept.
 
 A ledger assigns positions 1, 2, 3, … to the events of one study, in the order in which they were written; a choice that
-knew position p knew every event up to p. Uniqueness is the ledger's business: a number is asked once, told once, failed
-once, and a key is used once, whoever comes first.
+knew position p knew every event up to p. The ledger guarantees uniqueness: a number is asked once, told once and failed
+once, and a key is used once. The first one counts.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Ledger(Protocol):
         """The events with position > after, in order."""
 
     def lock_asks(self, meanwhile: Meanwhile | None = None) -> AbstractContextManager[Ledger]:
-        """The lock that asks of this study queue on. It dies with its process, and tells never take it.
+        """The lock that asks of this study wait for. It ends with its process, and tells never take it.
 
-        It gives the ledger as its holder uses it: the first append through that may let go of the lock at once. Of
-        those who wait, the one who is next does `meanwhile`, so that it has little left to read when its turn comes."""
+        It yields the ledger that its holder uses: the first append through it may release the lock at once. While they
+        wait, the next one in the queue calls `meanwhile`, so that it has little left to read when its turn comes."""
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -44,7 +44,7 @@ class Store(Protocol):
     """The studies at one url."""
 
     def create(self, name: str, spec: Mapping[str, Any]) -> bool:
-        """Write down a new study; False when there is one of this name."""
+        """Store a new study; False when there is one of this name."""
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
         """What a study was created with; None when there is none of this name."""
@@ -56,7 +56,7 @@ class Store(Protocol):
         """The events of a study that exists."""
 
     def faults(self) -> list[str]:
-        """What is wrong with the tables themselves, in sentences; none when they are whole."""
+        """What is wrong with the tables themselves, in sentences; empty when they are intact."""
 
     def close(self) -> None:
         """Let go of files and connections."""

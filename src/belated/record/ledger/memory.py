@@ -1,4 +1,4 @@
-"""A study's memory in this process: a list of events, gone when the process ends."""
+"""A ledger in the memory of this process: a list of events, lost when the process ends."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class MemoryLedger:
             yield self
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """There is nothing to close."""
 
 
 def list_marks(event: Event) -> list[object]:
-    """What may be there once only: a number asked, told or failed, and a client's key (and part)."""
+    """What must be unique: a number asked, told or failed, and a client's key (with its part)."""
     once: list[object] = [(type(event), event.number)] if isinstance(event, Asked | Told | Failed) else []
     if isinstance(event, Asked) and event.key is not None:
         once.append((event.key, event.part))

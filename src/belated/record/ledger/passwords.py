@@ -1,4 +1,4 @@
-"""Passwords never show."""
+"""Passwords are never shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ PASSWORD = "".join(f"(?:{c}|%{ord(c):x}|%{ord(c.upper()):x})" for c in "password
 
 
 def mask_password(url: object) -> object:
-    """The url without its password, for every message; what might be one counts as one.
+    """The url without its password, for every message; what might be a password counts as one.
 
     Nothing after a colon (that of :// aside) and before an @ is shown, and no value of a parameter called password."""
     if not isinstance(url, str):

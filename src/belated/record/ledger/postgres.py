@@ -1,11 +1,11 @@
 """A store in a PostgreSQL database, for many machines.
 
-Trust is in UNIQUE and in locks, not in isolation levels. Writing locks the study's row, so positions are in the order
-of commit. Asks of one study queue on an advisory lock of the session, which dies with its connection; tells never take
-it.
+UNIQUE constraints and locks keep the events consistent, not isolation levels. A write locks the study's row, so
+positions are in the order of commits. Asks of one study wait for an advisory lock of the session, which ends with its
+connection; tells never take it.
 
-A connection may die, and the answer to COMMIT may be lost though it happened. So every write carries a token; after a
-failure it is looked for before writing again.
+A connection may be lost after COMMIT has happened and before its answer has come. So every write carries a token; after
+a failure the ledger is searched for that token before the write is tried again.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ Result = TypeVar("Result")
 Connection: TypeAlias = psycopg.Connection[Any]
 
 SCHEMA_LOCK = 0x62656C61  # "bela": held while the tables are made
-ASK_LOCK = SCHEMA_LOCK  # and the study: held while one asks
-NEXT_LOCK = SCHEMA_LOCK + 1  # and the study: held by the next of those who wait to ask
+ASK_LOCK = SCHEMA_LOCK  # and the study's id: held during an ask
+NEXT_LOCK = SCHEMA_LOCK + 1  # and the study's id: held by the next ask in the queue
 GONE = (psycopg.OperationalError, psycopg.InterfaceError)
 WAITING = "SELECT 1 FROM belated_studies WHERE id = %s FOR UPDATE"
 WRITTEN = "SELECT max(position) FROM belated_events WHERE study = %s AND token = %s"
-# One statement and one round trip, however many events: it commits by itself. They come as JSON, which is cheaper to
-# make than PostgreSQL's arrays.
+# One statement and one round trip for any number of events; it commits by itself. The events are sent as JSON, which is
+# cheaper to build than PostgreSQL's arrays.
 APPEND = """
 WITH moved AS (UPDATE belated_studies SET position = position + %s WHERE id = %s RETURNING id, position),
 added AS (
@@ -55,27 +55,27 @@ added AS (
 )
 SELECT max(position) FROM added
 """
-# The same by whoever is asking. Its lock becomes the transaction's, and so the commit lets go of it: no sooner, or the
-# next one would not see this ask, and no round trip later.
+# The same for an ask, which holds the lock. Its lock becomes that of the transaction, and the commit releases it: not
+# earlier, because the next ask must see this one, and without another round trip.
 APPEND_AND_LEAVE = APPEND.replace(
     "max(position)", "max(position), pg_advisory_xact_lock(%s, %s), pg_advisory_unlock(%s, %s)"
 )
 COLUMNS = ("kind", "number", "key", "part", "body")
 READ = "SELECT body FROM belated_events WHERE study = %s AND position > %s ORDER BY position"
-# Whoever is next in line holds NEXT; it lets go of it when its turn has come, at once if nobody was asking.
+# The next ask in the queue holds NEXT, and releases it when its turn comes: at once if no ask is running.
 QUEUE = """
 SELECT pg_advisory_lock(%(next)s, %(study)s),
     CASE WHEN pg_try_advisory_lock(%(ask)s, %(study)s) THEN pg_advisory_unlock(%(next)s, %(study)s) ELSE false END
 """
 TURN = "SELECT pg_advisory_lock(%(ask)s, %(study)s), pg_advisory_unlock(%(next)s, %(study)s)"
 LEAVE = "SELECT pg_advisory_unlock(%s, %s)"
-PAUSES = (0.15, 0.45, 1.35, 4.05)  # seconds between attempts to reach a server that went away
-FIRST = 2.0  # seconds, at most, for one that was never reached
-CONNECTING = 2  # seconds to connect to each address, unless the url says otherwise; libpq takes no less
+PAUSES = (0.15, 0.45, 1.35, 4.05)  # seconds between attempts to reach a server that was lost
+FIRST = 2.0  # seconds, at most, to reach a server for the first time
+CONNECTING = 2  # seconds to connect to each address, unless the url sets it; the least that libpq allows
 
 
-def _let_go(connections: list[Connection], process: int) -> None:
-    """Close connections, in the process that made them: a child of it has the same sockets."""
+def _close_connections(connections: list[Connection], process: int) -> None:
+    """Close connections in the process that opened them: after a fork, a child has the same sockets."""
     while connections and process == os.getpid():
         connections.pop().close()
 
@@ -86,13 +86,13 @@ class PostgresStore:
 
     url: str = field(repr=False)
     shown: str
-    _idle: list[Connection] = field(default_factory=list, repr=False)  # this process's, and nobody is using them
+    _idle: list[Connection] = field(default_factory=list, repr=False)  # connections of this process that are not in use
     _process: int = 0
     _reached: bool = False
 
     @classmethod
     def at(cls, url: str, shown: str) -> PostgresStore:
-        """The store of postgresql://user@host/database; its tables are made if need be."""
+        """The store of postgresql://user@host/database; its tables are created if needed."""
         parts = urlsplit(url)
         try:
             psycopg.conninfo.conninfo_to_dict(url)
@@ -108,31 +108,31 @@ class PostgresStore:
     def create(self, name: str, spec: Mapping[str, Any]) -> bool:
         words = (name, json.dumps(spec, allow_nan=False))
         insert = "INSERT INTO belated_studies (name, spec) VALUES (%s, %s) ON CONFLICT DO NOTHING"
-        return self.on(lambda connection: connection.execute(insert, words).rowcount == 1)
+        return self.run(lambda connection: connection.execute(insert, words).rowcount == 1)
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
-        row = self._one("SELECT spec FROM belated_studies WHERE name = %s", (name,))
+        row = self._fetch_one("SELECT spec FROM belated_studies WHERE name = %s", (name,))
         return None if row is None else json.loads(row[0])
 
     def names(self) -> list[str]:
-        rows = self.on(lambda c: c.execute("SELECT name FROM belated_studies").fetchall())
-        return sorted(name for (name,) in rows)  # whatever the database's collation
+        rows = self.run(lambda c: c.execute("SELECT name FROM belated_studies").fetchall())
+        return sorted(name for (name,) in rows)  # sorted here: the order must not depend on the database's collation
 
     def ledger(self, name: str) -> PostgresLedger:
-        row = self._one("SELECT id FROM belated_studies WHERE name = %s", (name,))
+        row = self._fetch_one("SELECT id FROM belated_studies WHERE name = %s", (name,))
         if row is None:
             raise LookupError(name)
         return PostgresLedger(self, row[0])
 
     def faults(self) -> list[str]:
-        """Positions that do not count the events, and declared indexes that are not there."""
+        """Positions that do not match the number of events, and declared indexes that are missing."""
         counted: LiteralString = (
             "SELECT name FROM belated_studies AS s WHERE position <> "
             "(SELECT count(*) FROM belated_events AS e WHERE e.study = s.id) ORDER BY name"
         )
         there: LiteralString = "SELECT indexname FROM pg_indexes WHERE tablename = 'belated_events'"
-        wrong = self.on(lambda c: c.execute(counted).fetchall())
-        indexes = {name for (name,) in self.on(lambda c: c.execute(there).fetchall())}
+        wrong = self.run(lambda c: c.execute(counted).fetchall())
+        indexes = {name for (name,) in self.run(lambda c: c.execute(there).fetchall())}
         declared = ("belated_events_pkey", "belated_events_once", "belated_events_keys")
         return [f"positions of {name} do not count its events" for (name,) in wrong] + [
             f"the index {name} is missing" for name in declared if name not in indexes
@@ -140,13 +140,13 @@ class PostgresStore:
 
     def close(self) -> None:
         if self._process == os.getpid():
-            _let_go(self._idle, self._process)
+            _close_connections(self._idle, self._process)
 
     def take(self) -> Connection:
-        """A connection that nobody else uses until it is given back; never one from before a fork."""
+        """A connection for this caller alone until it is given back; never one from before a fork."""
         if self._process != os.getpid():
             self._idle, self._process = [], os.getpid()
-            weakref.finalize(self, _let_go, self._idle, self._process)
+            weakref.finalize(self, _close_connections, self._idle, self._process)
         try:
             return self._idle.pop()
         except IndexError:
@@ -156,41 +156,41 @@ class PostgresStore:
             self._reached = True
             return connection
 
-    def give(self, connection: Connection) -> None:
-        """Keep a connection for the next one, unless something is wrong with it."""
+    def give_back(self, connection: Connection) -> None:
+        """Keep a connection for the next caller, unless something is wrong with it."""
         if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
             self._idle.append(connection)
         else:
             connection.close()
 
-    def on(self, work: Callable[[Connection], Result]) -> Result:
-        """Work on a connection; on a new one when it turns out to be dead."""
+    def run(self, work: Callable[[Connection], Result]) -> Result:
+        """Run work on a connection; on a new one if it is lost."""
 
         def once() -> Result:
             connection = self.take()
             try:
                 return work(connection)
             finally:
-                self.give(connection)
+                self.give_back(connection)
 
         return self.retry(once)
 
     def retry(self, work: Callable[[], Result]) -> Result:
-        """Work, and again when a connection turned out to be dead."""
+        """Run work, and again if its connection is lost."""
         began = time.monotonic()
         for pause in (*PAUSES, math.inf):
             try:
                 return work()
             except GONE as error:
                 reason = " ".join(str(error).split()) or type(error).__name__
-            self.close()  # the others are no better
+            self.close()  # the other connections are lost too
             if math.isinf(pause) or not (self._reached or time.monotonic() + pause < began + FIRST):
                 break
             time.sleep(pause)
         raise Unreachable(f"the server of {self.shown} cannot be reached ({reason})")
 
-    def _one(self, query: LiteralString, words: tuple[object, ...] = ()) -> tuple[Any, ...] | None:
-        return self.on(lambda connection: connection.execute(query, words).fetchone())
+    def _fetch_one(self, query: LiteralString, words: tuple[object, ...] = ()) -> tuple[Any, ...] | None:
+        return self.run(lambda connection: connection.execute(query, words).fetchone())
 
     def _migrate(self) -> None:
         """Make the tables, or bring them to this version, in the transaction that records it."""
@@ -212,7 +212,7 @@ class PostgresStore:
                     connection.execute("INSERT INTO belated_schema VALUES (%s)", (newest,))
                 return version
 
-        version = self.on(work)
+        version = self.run(work)
         if version > newest:
             raise Unreadable(f"{self.shown} was written by a newer belated (schema {version}, this one knows {newest})")
 
@@ -225,40 +225,40 @@ class PostgresLedger:
     study: int
 
     def append(self, events: Sequence[Event]) -> int:
-        return self.write(self.words(events))
+        return self.write(self.encode_events(events))
 
-    def words(self, events: Sequence[Event]) -> tuple[Any, ...]:
-        """What APPEND is told: how many, which study, how many, a new token, and the events."""
+    def encode_events(self, events: Sequence[Event]) -> tuple[Any, ...]:
+        """The arguments of APPEND: the number of events, the study, the number again, a new token, and the events."""
         rows = [dict(zip(COLUMNS, event_to_columns(event), strict=True)) for event in events]
         return len(events), self.study, len(events), secrets.token_hex(16), json.dumps(rows)
 
     def write(self, words: tuple[Any, ...], *, tried: bool = False) -> int:
-        """Append; what was tried before may have happened though its answer was lost, or be happening."""
+        """Append. With `tried`, an earlier attempt may have succeeded without an answer, or may still be running."""
 
         def work(connection: Connection) -> int:
             nonlocal tried
             if not tried:
                 tried = True
-                return _position(connection.execute(APPEND, words))
+                return _read_position(connection.execute(APPEND, words))
             with connection.transaction():
                 connection.execute(WAITING, (self.study,))
                 row = connection.execute(WRITTEN, (self.study, words[3])).fetchone()
                 if row is not None and row[0] is not None:
                     return int(row[0])
-                return _position(connection.execute(APPEND, words))
+                return _read_position(connection.execute(APPEND, words))
 
         try:
-            return self.store.on(work)
+            return self.store.run(work)
         except psycopg.errors.UniqueViolation:
             raise Taken from None
 
     def read(self, after: int = 0) -> Iterator[Event]:
-        rows = self.store.on(lambda connection: connection.execute(READ, (self.study, after)).fetchall())
+        rows = self.store.run(lambda connection: connection.execute(READ, (self.study, after)).fetchall())
         return (parse_event(body) for (body,) in rows)
 
     @contextmanager
     def lock_asks(self, meanwhile: Callable[[PostgresTurn], object] | None = None) -> Iterator[PostgresTurn]:
-        turn = self.store.retry(lambda: PostgresTurn.of(self, meanwhile))
+        turn = self.store.retry(lambda: PostgresTurn.take(self, meanwhile))
         try:
             yield turn
         finally:
@@ -270,17 +270,17 @@ class PostgresLedger:
 
 @dataclass
 class PostgresTurn:
-    """The events of a study as whoever is asking uses them: on the connection that holds the lock.
+    """The ledger that an ask uses, on the connection that holds the lock.
 
-    If the connection dies, so does the lock, and another may be first: the turn goes on without, as everyone writes."""
+    If the connection is lost, so is the lock, and another ask may come first: the ask then goes on without the lock."""
 
     ledger: PostgresLedger
     connection: Connection
     holding: bool = True
 
     @classmethod
-    def of(cls, ledger: PostgresLedger, meanwhile: Callable[[PostgresTurn], object] | None) -> PostgresTurn:
-        """Wait for it."""
+    def take(cls, ledger: PostgresLedger, meanwhile: Callable[[PostgresTurn], object] | None) -> PostgresTurn:
+        """Wait for the lock."""
         turn = cls(ledger, ledger.store.take())
         locks = {"next": NEXT_LOCK, "ask": ASK_LOCK, "study": ledger.study}
         try:
@@ -290,36 +290,36 @@ class PostgresTurn:
                     meanwhile(turn)
                 turn.connection.execute(TURN, locks)
         except BaseException:
-            turn.connection.close()  # and with it go the locks
+            turn.connection.close()  # which releases the locks too
             raise
         return turn
 
     def end(self) -> None:
-        """Let go of the lock, if that has not happened, and of the connection."""
+        """Release the lock, if that has not happened, and give the connection back."""
         try:
             if self.holding:
                 self.connection.execute(LEAVE, (ASK_LOCK, self.ledger.study))
         except BaseException as error:
-            self.lose()
+            self.drop_connection()
             if not isinstance(error, GONE):
                 raise
-        self.ledger.store.give(self.connection)
+        self.ledger.store.give_back(self.connection)
 
-    def lose(self) -> None:
-        """Go on without this connection, and so without the lock, whatever is wrong with it."""
+    def drop_connection(self) -> None:
+        """Go on without this connection, and so without the lock."""
         self.connection.close()
         self.holding = False
 
     def append(self, events: Sequence[Event]) -> int:
-        words, lock = self.ledger.words(events), (ASK_LOCK, self.ledger.study)
+        words, lock = self.ledger.encode_events(events), (ASK_LOCK, self.ledger.study)
         if not self.holding:
             return self.ledger.write(words)
         try:
-            position = _position(self.connection.execute(APPEND_AND_LEAVE, (*words, *lock, *lock)))
+            position = _read_position(self.connection.execute(APPEND_AND_LEAVE, (*words, *lock, *lock)))
         except psycopg.errors.UniqueViolation:
             raise Taken from None
         except GONE:
-            self.lose()
+            self.drop_connection()
             return self.ledger.write(words, tried=True)
         self.holding = False
         return position
@@ -328,18 +328,18 @@ class PostgresTurn:
         try:
             rows = self.connection.execute(READ, (self.ledger.study, after)).fetchall()
         except GONE:
-            self.lose()
+            self.drop_connection()
             return self.ledger.read(after)
         return (parse_event(body) for (body,) in rows)
 
     def lock_asks(self, meanwhile: object = None) -> NoReturn:
-        raise RuntimeError("whoever is asking cannot ask for the lock again")
+        raise RuntimeError("an ask already holds the lock; it cannot take it again")
 
     def close(self) -> None:
         self.ledger.close()
 
 
-def _position(written: psycopg.Cursor[Any]) -> int:
+def _read_position(written: psycopg.Cursor[Any]) -> int:
     """The last position of what was appended."""
     row = written.fetchone()
     if row is None or row[0] is None:

@@ -1,14 +1,14 @@
 """A store in one SQLite file, for one person or sixteen processes on one machine.
 
-WAL with synchronous=FULL: what was acknowledged survives a power cut. Every write happens under a lock beside the file
-(a queue that the kernel keeps, where SQLite's own busy handler polls), and so do checkpoints, which shuts out the
-WAL-reset race of SQLite before 3.51.3. Asks of one study queue on a second lock, which tells never take. Both are
-flock(2) locks: they die with their process. Of those who wait for the second, one at a time stands at a third and reads
-what is new while the one before it computes.
+WAL with synchronous=FULL: what was acknowledged survives a power cut. Every write and every checkpoint holds a lock
+file next to the database: the kernel keeps the queue, while SQLite's own busy handler polls. This also avoids the
+WAL-reset race of SQLite before 3.51.3. Asks of one study wait for a second lock, which tells never take. A third lock
+is for the next ask in the queue: it reads new events while the ask before it computes. All are flock(2) locks, which
+end with their process.
 
-SQLite must not be open across a fork, not even for connections that the child makes itself: it would believe that it
-holds locks which only its parent holds, and the parent's last close would take the WAL away from under it. So every
-connection of this process is closed before it forks, and made again when it is next used.
+SQLite must not be open during a fork, even if the child opens its own connections: the child would assume locks that
+only its parent holds, and the parent's last close would remove the WAL that the child uses. So every connection of this
+process is closed before it forks, and opened again at its next use.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ except ModuleNotFoundError:
     ) from None
 
 APPLICATION = 0x62656C61  # "bela", in the file's header
-PATIENCE = 60.0  # seconds that SQLite waits for a writer that is not ours
+PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
 
 
 _using = threading.RLock()  # held while a connection of this process is in use, and over a fork
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
 
 
-def _before_fork() -> None:
+def _close_before_fork() -> None:
     _using.acquire()
     for one in list(_stores):
         one.close()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_using.release, after_in_child=_using.release)
+os.register_at_fork(before=_close_before_fork, after_in_parent=_using.release, after_in_child=_using.release)
 
 
 @contextmanager
 def hold_lock(path: str | Path, waiting: Callable[[], object] | None = None) -> Iterator[None]:
-    """Hold the lock of a file, which is made if need be; waiting ones are woken by the kernel.
+    """Hold the lock of a file, which is created if needed; the kernel wakes up those that wait.
 
-    waiting  what to do first if another has it"""
+    waiting  called first if another process holds it"""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -75,7 +75,7 @@ def hold_lock(path: str | Path, waiting: Callable[[], object] | None = None) -> 
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield
     finally:
-        fcntl.flock(fd, fcntl.LOCK_UN)  # closing lets go only where no fork has a copy
+        fcntl.flock(fd, fcntl.LOCK_UN)  # closing alone releases it only if no fork has a copy
         os.close(fd)
 
 
@@ -110,21 +110,21 @@ class SQLiteStore:
             return connection.execute("INSERT OR IGNORE INTO studies (name, spec) VALUES (?, ?)", words).rowcount == 1
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
-        rows = self.rows("SELECT spec FROM studies WHERE name = ?", name)
+        rows = self.fetch("SELECT spec FROM studies WHERE name = ?", name)
         spec: Mapping[str, Any] | None = json.loads(rows[0][0]) if rows else None
         return spec
 
     def names(self) -> list[str]:
-        return [name for (name,) in self.rows("SELECT name FROM studies ORDER BY name")]
+        return [name for (name,) in self.fetch("SELECT name FROM studies ORDER BY name")]
 
     def ledger(self, name: str) -> SQLiteLedger:
-        rows = self.rows("SELECT id FROM studies WHERE name = ?", name)
+        rows = self.fetch("SELECT id FROM studies WHERE name = ?", name)
         if not rows:
             raise LookupError(name)
         return SQLiteLedger(self, rows[0][0])
 
-    def rows(self, query: str, *words: object) -> list[Any]:
-        """What a query answers."""
+    def fetch(self, query: str, *words: object) -> list[Any]:
+        """The rows that a query returns."""
         try:
             with _using:
                 return self.connection.execute(query, words).fetchall()
@@ -132,11 +132,11 @@ class SQLiteStore:
             raise self._explain_errors(error, "read") from None
 
     def faults(self) -> list[str]:
-        """What SQLite's own check finds, and declared tables and indexes that are not there."""
+        """What SQLite's own check finds, and declared tables and indexes that are missing."""
         try:
-            wrong = [said for (said,) in self.rows("PRAGMA integrity_check") if said != "ok"]
-            wrong += [f"{row[0]} has a row without a study" for row in self.rows("PRAGMA foreign_key_check")]
-            there = {sql for (sql,) in self.rows("SELECT sql FROM sqlite_master")}
+            wrong = [said for (said,) in self.fetch("PRAGMA integrity_check") if said != "ok"]
+            wrong += [f"{row[0]} has a row without a study" for row in self.fetch("PRAGMA foreign_key_check")]
+            there = {sql for (sql,) in self.fetch("SELECT sql FROM sqlite_master")}
         except BelatedError as error:
             return [str(error)]
         declared = sqlite3.connect(":memory:")
@@ -148,10 +148,10 @@ class SQLiteStore:
         return wrong + [f"the {name} is missing or not as declared" for name, sql in names if sql not in there]
 
     def _explain_errors(self, error: Exception, verb: str) -> BelatedError:
-        """One sentence for the user: a damaged file, or a disk that would not."""
+        """One sentence for the user: the file is damaged, or the disk failed."""
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
             return Unreadable(f"the file {self.path} is damaged ({error})")
-        return Unreachable(f"the file {self.path} could not be {verb} ({error}); try again when that is mended")
+        return Unreachable(f"the file {self.path} could not be {verb} ({error}); try again when that is fixed")
 
     def close(self) -> None:
         with _using:
@@ -161,7 +161,7 @@ class SQLiteStore:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """Made when it is first used, and again after a fork."""
+        """Opened at its first use, and again after a fork."""
         if self._connection is None:
             self._connection = self._connect()
             self._finalizer = weakref.finalize(self, self._connection.close)
@@ -176,14 +176,14 @@ class SQLiteStore:
         except sqlite3.OperationalError as error:
             raise Unreachable(f"the file {self.path} cannot be opened ({error})") from None
         except sqlite3.DatabaseError as error:
-            raise Unreadable(f"{self.path} is not a store of belated's ({error})") from None
+            raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
         return connection
 
     @contextmanager
     def lock_writes(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, under the lock that all writers queue on."""
+        """One transaction, under the lock that all writers wait for."""
         try:
-            with _using, hold_lock(self.beside("write")):
+            with _using, hold_lock(self.name_lock_file("write")):
                 connection = self.connection
                 try:
                     connection.execute("BEGIN IMMEDIATE")
@@ -201,7 +201,7 @@ class SQLiteStore:
         wal = self.path.with_name(f"{self.path.name}-wal")
         return wal.exists() and wal.stat().st_size > 0
 
-    def beside(self, what: str) -> str:
+    def name_lock_file(self, what: str) -> str:
         """The file of a lock."""
         return f"{self.path}-{what}.lock"
 
@@ -211,14 +211,14 @@ class SQLiteStore:
         try:
             with _using:
                 connection = self.connection
-                connection.execute("BEGIN")  # one look: another process may be making the tables
+                connection.execute("BEGIN")  # in one transaction: another process may be creating the tables
                 (application,) = connection.execute("PRAGMA application_id").fetchone()
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
                 (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 (page,) = connection.execute("PRAGMA page_size").fetchone()
                 connection.execute("COMMIT")
         except sqlite3.DatabaseError as error:
-            raise Unreadable(f"{self.path} is not a store of belated's ({error})") from None
+            raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
         if tables and application != APPLICATION:
             raise Unreadable(f"{self.path} belongs to another program; name another file")
         if self.path.stat().st_size % page and not self._has_wal():  # SQLite would take the rest of the page for zeros
@@ -230,12 +230,12 @@ class SQLiteStore:
         if version == newest:
             return
         try:
-            with _using, hold_lock(self.beside("write")):
+            with _using, hold_lock(self.name_lock_file("write")):
                 self.connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
             raise self._explain_errors(error, "written") from None
         with self.lock_writes() as connection:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been first
+            (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have done it
             for step in range(version + 1, newest + 1):
                 for statement in steps[step]:
                     connection.execute(statement)
@@ -264,7 +264,7 @@ class SQLiteLedger:
 
     def read(self, after: int = 0) -> Iterator[Event]:
         query = "SELECT position, body FROM events WHERE study = ? AND position > ? ORDER BY position"
-        for expected, (position, body) in enumerate(self.store.rows(query, self.study, after), start=after + 1):
+        for expected, (position, body) in enumerate(self.store.fetch(query, self.study, after), start=after + 1):
             try:
                 if position != expected:
                     raise ValueError("it is missing")
@@ -277,8 +277,8 @@ class SQLiteLedger:
     def lock_asks(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
         ready = None if meanwhile is None else partial(meanwhile, self)
         with ExitStack() as held:
-            with hold_lock(self.store.beside(f"next-{self.study}")):
-                held.enter_context(hold_lock(self.store.beside(f"ask-{self.study}"), ready))
+            with hold_lock(self.store.name_lock_file(f"next-{self.study}")):
+                held.enter_context(hold_lock(self.store.name_lock_file(f"ask-{self.study}"), ready))
             yield self
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """One belief computed three ways: rebuilt from a study's events, grown along them, and from tells in another order.
 
-A live study grows its belief event by event; a restart rebuilds it. That they agree is what makes a ledger enough.
+A live study grows its belief event by event; a restart rebuilds it from the ledger. The two must agree.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def find_disagreements(settings: Settings, events: Sequence[Event]) -> Iterator[
         for position, event in enumerate(events, start=1):
             state.apply(event)
             if position in stops:
-                _believe(state, state.history(now), cache)  # for what it leaves in the cache
+                _compute_belief(state, state.history(now), cache)  # to fill the cache
         h = state.history(now)
         turned = np.where(h.known, h.order.max(initial=0) - h.order, h.order)
-        fresh, grown = _believe(state, h, Cache()), _believe(state, h, cache)
-        shuffled = _believe(state, replace(h, order=turned), Cache())
+        fresh, grown = _compute_belief(state, h, Cache()), _compute_belief(state, h, cache)
+        shuffled = _compute_belief(state, replace(h, order=turned), Cache())
     if fresh is None:
         yield "I13", "mean and std must be finite, and var between 0 and the prior's"
         return
@@ -54,9 +54,9 @@ def find_disagreements(settings: Settings, events: Sequence[Event]) -> Iterator[
             yield invariant, f"the belief {words} must be the one rebuilt (they are {gap:.1e} apart)"
 
 
-def _believe(state: State, h: History, cache: Cache) -> tuple[Array, float] | None:
+def _compute_belief(state: State, h: History, cache: Cache) -> tuple[Array, float] | None:
     """Mean and variance on the model's scale at some queries, and how far rounding may take them: machine epsilon times
-    the condition number of K + λI. None if they are not a belief."""
+    the condition number of K + λI. None if they are not finite, or larger than the prior's."""
     problem, t = state.problem, len(h.X) + 1
     rows = np.vstack([h.X[: SHOWN // 2], h.X[-SHOWN // 2 :]])
     if isinstance(problem.query, Compact):
@@ -73,6 +73,6 @@ def _believe(state: State, h: History, cache: Cache) -> tuple[Array, float] | No
     except NotPositiveDefinite:
         return None
     sound = np.isfinite(mean) & (std >= 0) & (np.square(std) <= posterior.gp.kernel.diag(rows) * (1 + SAME))
-    least = float(np.min(posterior.lams, initial=1.0))  # 0 where an outcome's own noise is nothing beside the rest
+    least = float(np.min(posterior.lams, initial=1.0))  # 0 where an outcome's own noise underflows
     condition = 1.0 + len(posterior.X) * posterior.gp.kernel.variance / least if least > 0 else math.inf
     return (np.stack([mean, np.square(std)]), EPSILON * condition) if np.all(sound) else None

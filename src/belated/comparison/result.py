@@ -1,7 +1,7 @@
-"""What a comparison answers with: a row per candidate, which was best, and how sure that is.
+"""The result of a comparison: a row per candidate, which one was best, and how certain that is.
 
-Differences are paired: every candidate met the same worlds. p-values are of the exact sign-flip test, Holm's correction
-made for all that is compared with one.
+Differences are paired: every candidate met the same worlds. p-values are from the exact sign-flip test, with Holm's
+correction over all comparisons with the same row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from belated.comparison.statistics import MOST, Summary, holm, least_p, sign_fli
 from belated.learner.arrays import Array
 from belated.wording import align_columns, format_count
 
-LEVEL = 0.05  # of all that is told from chance together
+LEVEL = 0.05  # of error, over all comparisons together
 NAMED = 3  # candidates that a sentence names
 Measure = Literal["simple", "cumulative"]
 
@@ -33,7 +33,7 @@ class ComparisonRow:
     candidate: Candidate
     simple: Array  # regret (seeds, rounds)
     cumulative: Array  # regret (seeds, rounds)
-    difference: Summary[float]  # from the study's own settings, at the end, in what the comparison goes by
+    difference: Summary[float]  # from the study's own settings, after the last round, in `measure`
     p: float  # of that difference
 
     @property
@@ -64,7 +64,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ComparisonResult:
-    """Candidates in worlds made of a study, the best first; print it.
+    """Candidates in worlds simulated from a study, the best first; print it.
 
     >>> from belated import Points, Study, compare, simulate
     >>> from belated.delays import Fixed
@@ -77,11 +77,11 @@ class ComparisonResult:
     """
 
     rows: tuple[ComparisonRow, ...]
-    measure: Measure  # what they are judged by: the study's regret
+    measure: Measure  # the kind of regret that decides: the study's
     rounds: int
     seeds: int
-    world: str  # what the worlds were, in words
-    warning: str  # what makes them doubtful; empty when nothing does
+    world: str  # a description of the worlds
+    warning: str  # what makes the worlds doubtful; empty when nothing does
 
     @property
     def best(self) -> ComparisonRow:
@@ -94,28 +94,30 @@ class ComparisonResult:
 
     @cached_property
     def alike(self) -> tuple[ComparisonRow, ...]:
-        """The rows that cannot be told from the best."""
+        """The rows that do not differ from the best by more than chance."""
         best = self.best.last(self.measure)
         p = holm([sign_flip(row.last(self.measure), best) for row in self.rows[1:]])
         return tuple(row for row, value in zip(self.rows[1:], p, strict=True) if value > LEVEL)
 
     @property
     def answer(self) -> str:
-        """What would have served best, and whether that is more than chance."""
+        """Which settings would have been best, and whether that is more than chance."""
         best, own, n = self.best, self.own, len(self.rows)
         if n == 1:
-            return f"{own.candidate}, what the study uses, ends with {self._regret(own)}; there is nothing beside it."
+            regret = self._format_regret(own)
+            return f"{own.candidate}, what the study uses, ends with {regret}; there is nothing beside it."
         if best.own:
-            first = f"What the study uses serves it best: {own.candidate}, with {self._regret(own)}."
+            first = f"What the study uses serves it best: {own.candidate}, with {self._format_regret(own)}."
         elif best.p <= LEVEL:
             first = (
-                f"{best.candidate} would have served best: {self._regret(best)} against {self._value(own)} "
-                f"of what the study uses (p = {best.p:.2g})."
+                f"{best.candidate} would have served best: {self._format_regret(best)} against "
+                f"{self._format_value(own)} of what the study uses (p = {best.p:.2g})."
             )
         else:
             first = (
-                f"{best.candidate} comes out best, with {self._regret(best)} against {self._value(own)} of what the "
-                f"study uses, but that difference is within chance (p = {best.p:.2g})."
+                f"{best.candidate} comes out best, with {self._format_regret(best)} against "
+                f"{self._format_value(own)} of what the study uses, "
+                f"but that difference is within chance (p = {best.p:.2g})."
             )
         if self._too_few:
             return f"{first} {self._too_few}"
@@ -123,24 +125,26 @@ class ComparisonResult:
 
     @property
     def _others(self) -> str:
-        """Which are as good, for all that can be told."""
+        """Which of the others may be as good."""
         alike, n = self.alike, len(self.rows) - 1
         if not alike:
             return "All others are behind it by more than chance."
         if len(alike) == n:
-            return "The other one cannot be told from it." if n == 1 else f"None of the {n} others can be told from it."
+            others = "The other one does not differ" if n == 1 else f"None of the {n} others differs"
+            return f"{others} from it by more than chance."
         names = ", ".join(str(row.candidate) for row in alike[:NAMED])
         more = f" and {len(alike) - NAMED} more" if len(alike) > NAMED else ""
-        return f"{len(alike)} of the {n} others cannot be told from it: {names}{more}."
+        do = "does" if len(alike) == 1 else "do"
+        return f"Of the {n} others, {len(alike)} {do} not differ from it by more than chance: {names}{more}."
 
     @property
     def _too_few(self) -> str:
-        """What to say where no difference at all could pass for more than chance."""
+        """A sentence where no difference, however large, could be more than chance; empty elsewhere."""
         k = len(self.rows) - 1
         if least_p(self.seeds) * k <= LEVEL:
             return ""
         enough = next((n for n in range(1, MOST + 1) if least_p(n) * k <= LEVEL), MOST)
-        return f"With {format_count(self.seeds, 'seed')} nothing can be told from chance; that takes {enough}."
+        return f"With {format_count(self.seeds, 'seed')} no difference can be more than chance; that takes {enough}."
 
     def __str__(self) -> str:
         return "\n".join([self.table, "", self.answer, f"{self.world} {CAVEAT}", *filter(None, [self.warning])])
@@ -152,11 +156,13 @@ class ComparisonResult:
     def table(self) -> str:
         """A line per candidate, the best first."""
         after = f"after {format_count(self.rounds, 'round')}, mean{'' if self.seeds == 1 else ' ± standard error'}"
-        counts = {self.measure: " ↓"}  # what the lines are sorted by
+        counts = {self.measure: " ↓"}  # the column that sorts the lines
         regrets = [f"{measure}{counts.get(measure, '')}" for measure in ("simple", "cumulative")]
         titles = ["algorithm", "silence", "patience", *regrets, "than the study's", "p"]
-        simple, cumulative = (_cells([row.ends(measure) for row in self.rows]) for measure in ("simple", "cumulative"))
-        other = _cells([row.difference for row in self.rows], signed=True)
+        simple, cumulative = (
+            _format_summaries([row.ends(measure) for row in self.rows]) for measure in ("simple", "cumulative")
+        )
+        other = _format_summaries([row.difference for row in self.rows], signed=True)
         lines = [
             [
                 row.algorithm + (" *" if row.own else ""),
@@ -193,9 +199,9 @@ class ComparisonResult:
                     "silence": row.silence,
                     "patience": row.patience,
                     "own": row.own,
-                    "simple_regret": _plain(row.ends("simple")),
-                    "cumulative_regret": _plain(row.ends("cumulative")),
-                    "difference": _plain(row.difference),
+                    "simple_regret": _summary_to_dict(row.ends("simple")),
+                    "cumulative_regret": _summary_to_dict(row.ends("cumulative")),
+                    "difference": _summary_to_dict(row.difference),
                     "p": row.p,
                     "runs": {
                         "simple_regret": row.last("simple").tolist(),
@@ -206,17 +212,17 @@ class ComparisonResult:
             ],
         }
 
-    def _regret(self, row: ComparisonRow) -> str:
-        return f"{self.measure} regret {self._value(row)}"
+    def _format_regret(self, row: ComparisonRow) -> str:
+        return f"{self.measure} regret {self._format_value(row)}"
 
-    def _value(self, row: ComparisonRow) -> str:
-        return _cells([row.ends(self.measure)])[0].replace("±", " ± ")
+    def _format_value(self, row: ComparisonRow) -> str:
+        return _format_summaries([row.ends(self.measure)])[0].replace("±", " ± ")
 
 
 def build_result(
     candidates: Sequence[Candidate], simple: Array, cumulative: Array, measure: Measure, world: str, warning: str
 ) -> ComparisonResult:
-    """The answer to what was measured: regrets (candidates, seeds, rounds), the study's own settings first."""
+    """The result from the regrets (candidates, seeds, rounds), the study's own settings first."""
     ends = (simple if measure == "simple" else cumulative)[:, :, -1]
     p = [1.0, *holm([sign_flip(others, ends[0]) for others in ends[1:]])]
     rows = [
@@ -240,12 +246,12 @@ def build_result(
     )
 
 
-def _plain(value: Summary[float]) -> dict[str, float | None]:
+def _summary_to_dict(value: Summary[float]) -> dict[str, float | None]:
     return {"mean": value.mean, "standard_error": None if math.isnan(value.error) else value.error}
 
 
-def _cells(values: Sequence[Summary[float]], signed: bool = False) -> list[str]:
-    """mean±error with as many digits as suit them all: two of a middling error."""
+def _format_summaries(values: Sequence[Summary[float]], signed: bool = False) -> list[str]:
+    """mean±error, all with the same number of digits: two digits of the median error."""
     errors = [value.error for value in values if value.error > 0]
     size = float(np.median(errors)) if errors else 0.01 * max((abs(value.mean) for value in values), default=1.0)
     digits = 2 if size <= 0 else min(max(0, 1 - math.floor(math.log10(size))), 9)
