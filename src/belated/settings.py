@@ -197,47 +197,47 @@ def settle_settings(
     return settings
 
 
-def _settle_silence(algorithm: Algorithm, said: str | Silence | None) -> Silence:
-    if isinstance(said, str):
-        if said not in SILENCES:
+def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silence:
+    if isinstance(given, str):
+        if given not in SILENCES:
             raise InvalidInput(
-                f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {said!r})"
+                f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {given!r})"
             )
-        said = SILENCES[said]
-    if said is not None and (isinstance(said, type) or not callable(getattr(said, "fill", None))):
+        given = SILENCES[given]
+    if given is not None and (isinstance(given, type) or not callable(getattr(given, "fill", None))):
         raise InvalidInput(
-            f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {format_value(said)})"
+            f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {format_value(given)})"
         )
     if algorithm.implied.silence is None:
-        if said is None:
+        if given is None:
             raise InvalidInput(SILENCE_HELP)
-        return said
-    if said is not None and said != algorithm.implied.silence:
+        return given
+    if given is not None and given != algorithm.implied.silence:
         implied = algorithm.implied.silence.name
-        raise Contradiction(f'{algorithm.name} implies silence="{implied}"; leave silence out (got {said!r})')
+        raise Contradiction(f'{algorithm.name} implies silence="{implied}"; leave silence out (got {given!r})')
     return algorithm.implied.silence
 
 
 def _settle_implied(
-    algorithm: Algorithm, what: str, said: Any, options: tuple[str, ...], implied: Any, default: str
+    algorithm: Algorithm, what: str, given: Any, options: tuple[str, ...], implied: Any, default: str
 ) -> Any:
-    if said is not None and said not in options:
-        raise InvalidInput(f"{what} must be one of {', '.join(options)} (got {format_value(said)})")
-    if implied is not None and said not in (None, implied):
-        raise Contradiction(f'{algorithm.name} implies {what}="{implied}"; leave {what} out (got {said!r})')
-    return implied or said or default
+    if given is not None and given not in options:
+        raise InvalidInput(f"{what} must be one of {', '.join(options)} (got {format_value(given)})")
+    if implied is not None and given not in (None, implied):
+        raise Contradiction(f'{algorithm.name} implies {what}="{implied}"; leave {what} out (got {given!r})')
+    return implied or given or default
 
 
-def check_agreement(name: str, kept: Settings, said: Settings) -> Settings:
+def check_agreement(name: str, kept: Settings, given: Settings) -> Settings:
     """The settings of an existing study, if the user gives the same again; parameters may be in another order."""
-    before, now = kept.spec(), said.spec()
+    before, now = kept.spec(), given.spec()
     for field in before:
         if before[field] == now[field]:
             continue
         if field in ("space", "context"):
-            there, here = _find_difference(field, _list_parts(getattr(kept, field)), _list_parts(getattr(said, field)))
+            there, here = _find_difference(field, _list_parts(getattr(kept, field)), _list_parts(getattr(given, field)))
         elif field.startswith("patience"):
-            field, there, here = "patience", str(kept.patience), str(said.patience)
+            field, there, here = "patience", str(kept.patience), str(given.patience)
         elif isinstance(before[field], dict):
             there, here = _find_difference(field, before[field], now[field])
         else:

@@ -359,7 +359,7 @@ def test_one_outcome_is_enough_and_said_to_be_little() -> None:
     study.tell(study.ask(), 1.0)
     study.fail(study.ask(), "infeasible")
     found = belated.compare(study, algorithms=["default"], silences=["unknown"], seeds=1, rounds=4)
-    assert "Only 1 of its outcomes came with a delay: that is little to make a world of." in str(found)
+    assert "Only 1 of its outcomes came with a delay: that is little to simulate delays from." in str(found)
 
 
 def test_a_set_of_which_nothing_is_asked_twice() -> None:

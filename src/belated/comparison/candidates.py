@@ -19,7 +19,7 @@ from belated.settings import Settings
 from belated.study import Study
 from belated.validation import format_value
 
-SAID = ("floor", "unknown", "waiting", "fading")  # silences to compare, where the algorithm implies none
+COMPARED = ("floor", "unknown", "waiting", "fading")  # silences to compare, where the algorithm implies none
 QUANTILES = (0.5, 0.8, 0.95)  # quantiles of the delays, for algorithms with a patience
 Wait = int | str | timedelta | None
 Scale = Literal["rounds", "clock"]
@@ -65,8 +65,8 @@ def name_silence(silence: Silence) -> str:
 
 def choose_time_scale(settings: Settings, patience: Sequence[Wait] | None) -> Scale:
     """Whether time is in rounds or by the clock: as in the study, or else as in the patience given."""
-    said = [Patience.of(m) for m in _require_list(patience, "patience")]
-    finite = [m for m in (settings.patience, *said) if _has_patience(m)]
+    wanted = [Patience.of(m) for m in _require_list(patience, "patience")]
+    finite = [m for m in (settings.patience, *wanted) if _has_patience(m)]
     if len({m.by_clock for m in finite}) > 1:
         raise Contradiction(
             "patience must be in rounds or by the clock, and the same for all that is compared, the study included "
@@ -106,7 +106,7 @@ def list_candidates(
     )  # a simulated f has no limits
     known = ["default", *PAPER] if algorithms is None else _require_list(algorithms, "algorithms")
     chosen = [algorithm if isinstance(algorithm, Algorithm) else find_algorithm(algorithm) for algorithm in known]
-    words = [name for name in SAID if name in SILENCES] if silences is None else _require_list(silences, "silences")
+    words = [name for name in COMPARED if name in SILENCES] if silences is None else _require_list(silences, "silences")
     meant = [_find_silence(word) for word in words]
     found = [Candidate(free, own=True)]
     for algorithm in chosen:
@@ -129,14 +129,14 @@ def _require_list(values: Sequence[Item] | None, what: str) -> list[Item]:
     return list(values)
 
 
-def _find_silence(said: Any) -> Silence:
-    if isinstance(said, str) and said in SILENCES:
-        return SILENCES[said]
-    if isinstance(said, str | type) or not callable(getattr(said, "fill", None)):
+def _find_silence(given: Any) -> Silence:
+    if isinstance(given, str) and given in SILENCES:
+        return SILENCES[given]
+    if isinstance(given, str | type) or not callable(getattr(given, "fill", None)):
         raise InvalidInput(
-            f"silences must be of {', '.join(SILENCES)}, or values of belated.silence (got {format_value(said)})"
+            f"silences must be of {', '.join(SILENCES)}, or values of belated.silence (got {format_value(given)})"
         )
-    meant: Silence = said
+    meant: Silence = given
     return meant
 
 

@@ -73,7 +73,7 @@ def compare(
     patience    for algorithms that have one: a list of rounds or times, in which None is no patience; None: the times
                 within which 50, 80 and 95 % of the delays lie
     rounds      queries of every run; None: as many as the study has, from 30 to 200
-    seeds       how many worlds, at most 40; every candidate meets them all
+    seeds       how many worlds, at most 40; every candidate runs in all of them
     seed        of the first; the same seed gives the same answer
     workers     processes to run in; with more than one, call it under if __name__ == "__main__":
     executor    any concurrent.futures.Executor instead
@@ -225,7 +225,7 @@ def _describe_doubts(made_of: WorldSource) -> str:
     heard = made_of.seen.report.heard
     if heard >= ENOUGH:
         return ""
-    return f"Only {heard} of its outcomes came with a delay: that is little to make a world of."
+    return f"Only {heard} of its outcomes came with a delay: that is little to simulate delays from."
 
 
 def _format_time(t: float, scale: Scale) -> str:

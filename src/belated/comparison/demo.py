@@ -121,7 +121,7 @@ class BeliefSnapshot:
     mean: Array  # one per point of the problem
     std: Array
     heard: Array  # rows (x_s, y_s)
-    pending: Array  # rows (x_s, what silence makes of y_s)
+    pending: Array  # rows (x_s, the fill of y_s by the silence)
 
 
 @dataclass(frozen=True, eq=False)

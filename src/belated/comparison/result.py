@@ -105,7 +105,7 @@ class ComparisonResult:
         best, own, n = self.best, self.own, len(self.rows)
         if n == 1:
             regret = self._format_regret(own)
-            return f"{own.candidate}, what the study uses, ends with {regret}; there is nothing beside it."
+            return f"{own.candidate}, what the study uses, ends with {regret}; there is nothing to compare it with."
         if best.own:
             first = f"What the study uses serves it best: {own.candidate}, with {self._format_regret(own)}."
         elif best.p <= LEVEL:

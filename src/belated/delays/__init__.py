@@ -1,4 +1,4 @@
-"""Delays: their distributions, for simulations; what a study has seen of its own is `study.delays()`.
+"""Distributions of delays, for simulations; the delays of a study are `study.delays()`.
 
 >>> from belated.delays import Poisson
 >>> Poisson(10).rho(20) > 0.99

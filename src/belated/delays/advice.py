@@ -262,20 +262,20 @@ class AdviceBasis:
     def _explain_choice(self, best: PatienceCost, rows: Sequence[PatienceCost]) -> str:
         rho = best.rho
         share = f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)"
-        said = [f"Advised: {self._format(best.m)}. {share} of outcomes arrive by then."]
+        sentences = [f"Advised: {self._format(best.m)}. {share} of outcomes arrive by then."]
         if longer := [row for row in rows if row.m > best.m]:
             more, wider = 100 * (longer[0].rho.estimate - rho.estimate), 100 * (longer[0].width / best.width - 1)
-            said.append(
+            sentences.append(
                 f"Waiting for {self._format(longer[0].m)} would bring {more:.0f} more of 100, and make the confidence "
                 f"interval {wider:.0f} % wider."
             )
         if shorter := [row for row in rows if row.m < best.m]:
             less, narrower = 100 * (rho.estimate - shorter[-1].rho.estimate), 100 * (1 - shorter[-1].width / best.width)
-            said.append(
+            sentences.append(
                 f"Waiting for {self._format(shorter[-1].m)} only would miss {less:.0f} more of 100, for an interval "
                 f"{narrower:.0f} % narrower."
             )
-        return " ".join(said)
+        return " ".join(sentences)
 
     def _format(self, m: float) -> str:
         return format_patience(m, self.delays.scale)

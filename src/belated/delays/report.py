@@ -158,7 +158,7 @@ class DelayReport:
     def expected(self, within: str | timedelta | None = None, *, rounds: int | None = None) -> float:
         """How many of the pending outcomes come within a time ("1h"), or within so many rounds."""
         if (within is None) == (rounds is None):
-            raise InvalidInput('give either a time, such as "1h", or rounds=10')
+            raise InvalidInput('give a time, such as "1h", or rounds=10')
         if rounds is not None:
             scale: TimeScale = "rounds"
             further = require_number(rounds, "rounds")
@@ -291,10 +291,10 @@ class DelayReport:
                 "outcome": self._judge_by_outcome([]),
             }
 
-    def _judge_by_outcome(self, beside: Sequence[Array]) -> Verdict | None:
+    def _judge_by_outcome(self, covariates: Sequence[Array]) -> Verdict | None:
         waits, came = self._waits, self._waits.came
         y = self.settings.objective.sign * self.y[came]
-        return judge_by_outcome(y, waits.waited[came], waits.limit[came], self._make_rng(1), beside)
+        return judge_by_outcome(y, waits.waited[came], waits.limit[came], self._make_rng(1), covariates)
 
     @cached_property
     def _depends_beyond_query(self) -> bool:

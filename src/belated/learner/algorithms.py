@@ -35,7 +35,7 @@ class Move:
 
     policy: Policy
     share: float | None = None
-    beta: Beta | None = None  # of its own; None: the algorithm's
+    beta: Beta | None = None  # of this move; None: the algorithm's
 
 
 # The paper's: SE kernel (App. C), minimum at 0 and bound at 1 (Section 3).
@@ -69,7 +69,7 @@ class Model:
     scaling: Scaling = FLOOR_TO_ONE
     shape: Kernel = SQUARED_EXPONENTIAL  # of the kernel that is fitted
     mean: Literal["zero", "constant"] = "zero"
-    noise: Literal["one", "by outcome"] = "one"  # one λ for all outcomes, or an outcome may bring its own
+    noise: Literal["one", "by outcome"] = "one"  # one λ for all outcomes, or an outcome may have its own
     kernel: Kernel | None = None  # given by hand
     lam: float | None = None  # given by hand
 

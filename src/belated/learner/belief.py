@@ -1,4 +1,4 @@
-"""The belief that a silence makes of a history."""
+"""The belief from a history, with the pending filled by a silence."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def believe(
     z: Array | None = None,
     fill_noise: float = 0.0,
 ) -> ModelBelief:
-    """The belief that a silence makes of a history. `memory` only saves time: without it the numbers are the same.
+    """The belief from a history, with the pending filled by a silence.
+
+    `memory` only saves time: without it the numbers are the same.
 
     With `fill_noise` a pending query that is filled far from the belief is an outcome with its own noise: its standard
     deviation is that share of the distance. So a fill counts in full where little is known, and hardly at all near

@@ -275,7 +275,7 @@ def check_acknowledged(
 ) -> CheckReport:
     """`check` one study, and compare it with what its clients were told.
 
-    asks      (key, trial) as answered; a retry's answer may stand beside the first
+    asks      (key, trial) as answered; it may hold the answer of a retry as well as the first
     tells     (number, value, receipt): "heard", "late", "duplicate", or "refused" for a conflict
     complete  every client retried until it had its answer, so the ledger holds nothing else
     """

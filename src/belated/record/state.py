@@ -93,7 +93,7 @@ class State:
         return self.table.status(number, now, self.settings.patience.m)
 
     def trial(self, number: int, now: float) -> Trial:
-        """A trial as of now; its note says so where its outcome lies beyond the floor or the ceiling."""
+        """A trial at the clock reading `now`; its note says if its outcome lies beyond the floor or the ceiling."""
         trial = self.table.trial(number, now, self.settings.patience.m)
         flag = "" if trial.outcome is None else self.settings.objective.flag(trial.outcome)
         return replace(trial, note="; ".join(filter(None, [trial.note, flag]))) if flag else trial

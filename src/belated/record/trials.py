@@ -169,7 +169,7 @@ class TrialTable:
             self._y[i], self._noise[i] = event.value, math.nan if event.noise is None else event.noise
 
     def ages(self, now: float) -> Array:
-        """How long each query has been out when the next one is chosen."""
+        """The age of each query when the next one is chosen."""
         n = len(self.rows)
         if not self.by_clock:
             return n + 1.0 - np.arange(1.0, n + 1.0)

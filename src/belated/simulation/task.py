@@ -14,7 +14,7 @@ from belated.validation import Params
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
-    """One objective; drawn anew for each seed where it is random (`Callable[[int], Task]`)."""
+    """One objective; a new one for each seed where it is random (`Callable[[int], Task]`)."""
 
     space: Declared
     f: ObjectiveFunction  # f(params), or f(params, context); raises belated.Infeasible where there is no value

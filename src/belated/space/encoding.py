@@ -76,7 +76,7 @@ class Space:
         return np.array(self.encode_as_list(params))
 
     def encode_as_list(self, params: Params) -> list[float]:
-        """The row of a complete dictionary, as a list; faster than an array, for reading many events."""
+        """The row of a complete dictionary, as a list; every event that is read is encoded here."""
         if not isinstance(params, dict) or params.keys() != self._named:
             with prefix_errors(self._prefix):
                 check_names(params, self.names, all_of_them=True)

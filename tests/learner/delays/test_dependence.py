@@ -45,8 +45,8 @@ class Seen:
     def parts(self):
         return list(self.X.T[:, :, None])
 
-    def query(self, rng, beside=()):
-        return judge_by_query(self.parts, self.waited, self.arrived, rng, beside)
+    def query(self, rng, covariates=()):
+        return judge_by_query(self.parts, self.waited, self.arrived, rng, covariates)
 
     def outcome(self, rng):
         came = self.arrived
@@ -311,7 +311,7 @@ def test_nothing_to_tell():
     assert judge_by_outcome(x[:9, 0], w[:9], w[:9] + 5, rng) is None
     assert judge_by_query([np.ones((30, 1))], w, ~few, rng) is None  # never varies
     half = (x > 0.5).astype(float)
-    assert judge_by_query([half], w, ~few, rng, [half]) is None  # a function of what is beside it
+    assert judge_by_query([half], w, ~few, rng, [half]) is None  # a function of its covariate
     assert judge_by_query([x], np.ones(30), np.ones(30, dtype=bool), rng) is None  # all arrived at once
     assert judge_by_outcome(x[:, 0], np.ones(30), w, rng) is None
 

@@ -143,28 +143,28 @@ class RiskSets:
 
 
 def judge_by_query(
-    parts: Sequence[Array], waited: Array, arrived: Mask, rng: Generator, beside: Sequence[Array] = ()
+    parts: Sequence[Array], waited: Array, arrived: Mask, rng: Generator, covariates: Sequence[Array] = ()
 ) -> Verdict | None:
     """Whether delays depend on some parameters, each given by its columns (n, 1), or one per option (n, c).
 
-    `beside` are other parameters that may change delays and are not tested. None: too few arrivals, or parameters
+    `covariates` are other parameters that may change delays and are not tested. None: too few arrivals, or parameters
     that never vary."""
     keep = spread_evenly(len(waited), MOST)
     if np.sum(arrived[keep]) < ENOUGH:
         return None
     sets = RiskSets.forwards(waited[keep], arrived[keep])
-    return _judge(sets, [part[keep] for part in parts], [part[keep] for part in beside], rng)
+    return _judge(sets, [part[keep] for part in parts], [part[keep] for part in covariates], rng)
 
 
 def judge_by_outcome(
-    y: Array, delay: Array, limit: Array, rng: Generator, beside: Sequence[Array] = ()
+    y: Array, delay: Array, limit: Array, rng: Generator, covariates: Sequence[Array] = ()
 ) -> Verdict | None:
     """Whether delays depend on the outcome: y and d of what has arrived, and how long ago each was asked."""
     keep = spread_evenly(len(y), MOST)
     if len(keep) < ENOUGH:
         return None
     sets = RiskSets.backwards(delay[keep], limit[keep])
-    found = _judge(sets, [y[keep][:, None]], [part[keep] for part in beside], rng)
+    found = _judge(sets, [y[keep][:, None]], [part[keep] for part in covariates], rng)
     if found is None:
         return None
     # backwards in time, a row that "arrives" at t is slower than the rest of R(t): the signs are reversed
@@ -172,12 +172,12 @@ def judge_by_outcome(
     return Verdict(found.p, trends)
 
 
-def _judge(sets: RiskSets, parts: Sequence[Array], beside: Sequence[Array], rng: Generator) -> Verdict | None:
-    """The verdict. With parameters beside, the weaker of two verdicts: with and without their projection."""
+def _judge(sets: RiskSets, parts: Sequence[Array], covariates: Sequence[Array], rng: Generator) -> Verdict | None:
+    """The verdict. With covariates, the weaker of two verdicts: with and without their projection."""
     blocks = [_make_waves(part, WAVES) for part in parts]
     joint = _make_joint_features(parts, rng) if len(parts) > 1 else np.empty((len(sets.who), 0))
-    waves = 2 if len(beside) * 40 <= np.sum(sets.came) else 1
-    others = [_make_waves(part, waves)[0] for part in beside]
+    waves = 2 if len(covariates) * 40 <= np.sum(sets.came) else 1
+    others = [_make_waves(part, waves)[0] for part in covariates]
     phi = np.concatenate([*(block for block, _ in blocks), joint, *others], axis=1)
     q = phi.shape[1] - sum(other.shape[1] for other in others)
     U, V = sets.scores(phi, rng)

@@ -61,7 +61,7 @@ class Block:
 class _Room:
     """Space for the newest block, shared by a factor and those grown from it; `used` counts the rows written."""
 
-    K: Array  # the kernel's rows, for computing the block once more   (B, start + B), the diagonal with λ
+    K: Array  # the kernel's rows, for computing the block again   (B, start + B), the diagonal with λ
     left: Array
     corner: Array
     used: int

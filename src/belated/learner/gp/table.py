@@ -118,7 +118,7 @@ class Table:
         return Table(self.prior, variance, base, end, room, places)
 
     def cut(self, n: int) -> Table:
-        """The table of the first n rows, in memory of its own: rows after them will be written again."""
+        """The table of the first n rows, in a copy of the memory: later rows will be overwritten."""
         if n == self.n:
             return self
         variance = base = self.prior.variance

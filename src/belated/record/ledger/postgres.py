@@ -193,7 +193,7 @@ class PostgresStore:
         return self.run(lambda connection: connection.execute(query, words).fetchone())
 
     def _migrate(self) -> None:
-        """Make the tables, or bring them to this version, in the transaction that records it."""
+        """Create the tables, or bring them to this version, in one transaction."""
         newest = max(steps := read_migrations("postgres.sql"))
 
         def work(connection: psycopg.Connection[Any]) -> int:

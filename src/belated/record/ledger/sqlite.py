@@ -134,7 +134,7 @@ class SQLiteStore:
     def faults(self) -> list[str]:
         """What SQLite's own check finds, and declared tables and indexes that are missing."""
         try:
-            wrong = [said for (said,) in self.fetch("PRAGMA integrity_check") if said != "ok"]
+            wrong = [fault for (fault,) in self.fetch("PRAGMA integrity_check") if fault != "ok"]
             wrong += [f"{row[0]} has a row without a study" for row in self.fetch("PRAGMA foreign_key_check")]
             there = {sql for (sql,) in self.fetch("SELECT sql FROM sqlite_master")}
         except BelatedError as error:
@@ -194,7 +194,7 @@ class SQLiteStore:
                         connection.execute("ROLLBACK")
                     raise
         except sqlite3.Error as error:
-            self.close()  # whatever state it is in
+            self.close()  # its state is unknown
             raise self._explain_errors(error, "written") from None
 
     def _has_wal(self) -> bool:
@@ -206,7 +206,7 @@ class SQLiteStore:
         return f"{self.path}-{what}.lock"
 
     def _migrate(self, create: bool) -> None:
-        """Make the tables, or bring them to this version, in the transaction that records it."""
+        """Create the tables, or bring them to this version, in one transaction."""
         newest = max(steps := read_migrations("sqlite.sql"))
         try:
             with _using:
@@ -251,16 +251,16 @@ class SQLiteLedger:
     study: int
 
     def append(self, events: Sequence[Event]) -> int:
-        said = [event_to_columns(event) for event in events]
+        rows = [event_to_columns(event) for event in events]
         with self.store.lock_writes() as connection:
             last = "SELECT coalesce(max(position), 0) FROM events WHERE study = ?"
             (position,) = connection.execute(last, (self.study,)).fetchone()
-            placed = ((self.study, place, *words) for place, words in enumerate(said, start=position + 1))
+            placed = ((self.study, place, *words) for place, words in enumerate(rows, start=position + 1))
             try:
                 connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", placed)
             except sqlite3.IntegrityError:
                 raise Taken from None
-        return int(position) + len(said)
+        return int(position) + len(rows)
 
     def read(self, after: int = 0) -> Iterator[Event]:
         query = "SELECT position, body FROM events WHERE study = ? AND position > ? ORDER BY position"
