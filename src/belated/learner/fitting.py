@@ -24,7 +24,7 @@ class Schedule:
 
     >>> from belated import algorithms
     >>> every_ten = algorithms.Schedule(10)
-    >>> [t for t in range(2, 32) if every_ten.due(t, heard=t - 1, last=None, last_heard=0, previous=t - 1)]
+    >>> [t for t in range(2, 32) if every_ten.is_due(t, heard=t - 1, last=None, last_heard=0, previous=t - 1)]
     [11, 21, 31]
     """
 
