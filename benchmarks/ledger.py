@@ -42,7 +42,7 @@ from belated.learner.blas import describe_versions, use_one_thread
 from belated.record.events import Asked, Event, Told
 from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.memory import MemoryLedger
-from benchmarks.table import aligned, numbers, sections
+from benchmarks.table import align_numbers, numbers, sections
 
 NAMES = ("x0", "x1", "x2", "x3")
 SPACE = {name: belated.Real(0, 1) for name in NAMES}
@@ -515,10 +515,10 @@ def measure(plan: Plan, folder: Path, say: Callable[[str], None] = lambda words:
 
 
 def table(lines: Sequence[Line]) -> str:
-    """Sections of aligned columns, the numbers to build for under each line that has any."""
+    """Sections of align_numbers columns, the numbers to build for under each line that has any."""
     out: list[str] = []
     for section, rows, columns in sections(lines):
-        head, *texts = aligned([[section, *columns], *([row.subject, *numbers(row, columns)] for row in rows)])
+        head, *texts = align_numbers([[section, *columns], *([row.subject, *numbers(row, columns)] for row in rows)])
         out.append(head)
         for line, text in zip(rows, texts, strict=True):
             out.append(text)

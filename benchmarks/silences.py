@@ -27,7 +27,7 @@ from belated.learner.algorithms import PAPER
 from belated.learner.delays.distributions import ByInput, Delay, Distribution, Empirical, Fixed, Poisson
 from benchmarks.regret.ranks import Mean
 from benchmarks.regret.report import with_error
-from benchmarks.table import aligned
+from benchmarks.table import align_numbers
 
 POINTS = np.linspace(0.0, 1.0, 41)
 SILENCES = ("unknown", "waiting", "fading", "floor")  # of the default
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help="seeds 0 … N-1 (%(default)s)")
     parser.add_argument("--workers", type=int, default=count_cores(), metavar="N", help="runs at a time (%(default)s)")
     chosen = parser.parse_args(arguments)
-    print("\n".join(aligned(rows(chosen.seeds, chosen.workers))))
+    print("\n".join(align_numbers(rows(chosen.seeds, chosen.workers))))
     print("\n".join(["", *(__doc__ or "").splitlines()[4:]]).rstrip())
     return 0
 

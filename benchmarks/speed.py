@@ -39,7 +39,7 @@ from belated.learner.algorithms import Algorithm
 from belated.learner.arrays import Array
 from belated.learner.gp.table import compute_root
 from belated.record.ledger.memory import MemoryLedger
-from benchmarks.table import aligned, numbers, sections
+from benchmarks.table import align_numbers, numbers, sections
 
 D, PENDING, PATIENCE = 6, 10, 20
 NAMES = tuple(f"x{i}" for i in range(D))
@@ -500,7 +500,7 @@ def measure(plan: Plan, noise: Noise, say: Callable[[str], None] = lambda words:
 
 
 def table(lines: Sequence[Line]) -> str:
-    """Sections of aligned columns; each line ends with the number to build for and whether it is met."""
+    """Sections of align_numbers columns; each line ends with the number to build for and whether it is met."""
     out: list[str] = []
     for section, rows, columns in sections(lines):
         sized = any(line.n is not None for line in rows)
@@ -509,7 +509,7 @@ def table(lines: Sequence[Line]) -> str:
             goal = "" if line.most is None else f"{line.judged} <= {line.most:g}"
             verdict = {True: "yes", False: "NO", None: ""}[line.met]
             grid.append([line.subject, *([str(line.n)] if sized else []), *numbers(line, columns), goal, verdict])
-        out += [*aligned(grid, words=2), ""]
+        out += [*align_numbers(grid, words=2), ""]
     return "\n".join(out)
 
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from belated.wording import align_columns
+
 
 class Measured(Protocol):
     """A line of a table: measured numbers by column."""
@@ -39,10 +41,6 @@ def numbers(line: Measured, columns: Sequence[str]) -> list[str]:
     return [shown(line.cells[column]) if column in line.cells else "" for column in columns]
 
 
-def aligned(grid: Sequence[Sequence[str]], words: int = 0) -> list[str]:
+def align_numbers(grid: Sequence[Sequence[str]], words: int = 0) -> list[str]:
     """Each row as text: the first column and the last `words` of them to the left, the numbers between to the right."""
-    widths = [max(len(row[i]) for row in grid) for i in range(len(grid[0]))]
-    puts = [str.ljust, *[str.rjust] * (len(widths) - 1 - words), *[str.ljust] * words]
-    return [
-        "  ".join(put(cell, width) for put, cell, width in zip(puts, row, widths, strict=True)).rstrip() for row in grid
-    ]
+    return align_columns(grid, numbers=range(1, len(grid[0]) - words))

@@ -11,7 +11,7 @@ from benchmarks.regret.entrants import Entrant
 from benchmarks.regret.kept import Row
 from benchmarks.regret.ranks import CLIP, Cells, Mean, Standing, mean_rank
 from benchmarks.regret.tasks import BEDS, FAMILIES
-from benchmarks.table import aligned
+from benchmarks.table import align_numbers
 
 RULES = (
     f"Ranks: in each task and seed by the regret that counts, 1 the best; below {CLIP:g} of the standard deviation of f"
@@ -71,7 +71,7 @@ def task_table(found: Cells) -> str:
                     str(sum(row.failures for row in own) or ""),
                 ]
             )
-        blocks.append("\n".join(aligned(rows)))
+        blocks.append("\n".join(align_numbers(rows)))
     return "\n\n".join(blocks)
 
 
@@ -125,11 +125,11 @@ def report(found: Cells, standings: Sequence[Standing], everybody: Sequence[Entr
     """Everything that is printed."""
     if not found:
         return "Nothing to compare: no task and seed has a run of everyone."
-    parts = [task_table(found), "\n".join(aligned(summary_rows(found)))]
+    parts = [task_table(found), "\n".join(align_numbers(summary_rows(found)))]
     if standings:
         parts.append(
             "Geometric mean of the regret, the default's as a multiple of the best peer's, one-sided 95 % bounds:\n"
-            + "\n".join(aligned(standing_rows(standings)))
+            + "\n".join(align_numbers(standing_rows(standings)))
         )
     parts += [RULES, absent(everybody, names(found))]
     return "\n\n".join(filter(None, parts))
