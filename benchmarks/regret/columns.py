@@ -45,7 +45,7 @@ class Columns:
     def levels(self) -> dict[int, list[float]]:
         """The values that an integer's column may have."""
         return {
-            i: p.coordinate.every()[:, 0].tolist()
+            i: p.coordinate.list_points()[:, 0].tolist()
             for i, p in enumerate(self.parameters.values())
             if isinstance(p, Integer)
         }

@@ -47,7 +47,7 @@ from belated.record.choices import (
     decode_choice,
     find_situation,
     find_worst,
-    look_at,
+    gather_knowledge,
     prepare_choice,
     replay_choice,
 )
@@ -754,7 +754,7 @@ class Study:
             _, z = self._state.encode_context(context)
             if not any(row.told is not None for row in self._state.rows):
                 raise NothingHeard
-            known = look_at(self._state, self._read_clock())
+            known = gather_knowledge(self._state, self._read_clock())
             situation = find_situation(self._state, known.history, z)
         anywhere = replace(situation, taken=np.empty((0, self.settings.space.domain.D)))
 
@@ -787,7 +787,7 @@ class Study:
 
         with self._lock:
             self._sync()
-            known = look_at(self._state, self._read_clock())
+            known = gather_knowledge(self._state, self._read_clock())
         return self._use_belief(known, z, both)
 
     def _use_belief(self, known: Knowledge, z: Array, use: Callable[[ModelBelief, Scale], Result]) -> Result:

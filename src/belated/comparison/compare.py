@@ -95,9 +95,8 @@ def compare(
     first, crew = _require_within("seed", seed, 0), _require_within("workers", workers, 1)
     asked = None if rounds is None else _require_within("rounds", rounds, 1)
     scale = choose_time_scale(study.settings, patience)
-    wanted = list_candidates(
-        study.settings, patience or [1], algorithms, silences
-    )  # raises early if the settings cannot be stored
+    # before the slow part, so that wrong arguments are refused at once
+    wanted = list_candidates(study.settings, patience or [1], algorithms, silences)
     made_of = read_source(study, scale)
     if patience is None:
         waits = [round_patience(made_of.seen.quantile(q), scale) for q in QUANTILES]

@@ -31,7 +31,7 @@ from belated.learner.choice.decide import compute_width, find_scale, make_gp, sc
 from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.delays.survival import ENOUGH, Arrivals, Band, spread_evenly
 from belated.patience import SECONDS, Patience
-from belated.record.choices import Knowledge, look_at
+from belated.record.choices import Knowledge, gather_knowledge
 from belated.record.events import Adjusted
 from belated.record.state import State
 from belated.settings import Settings
@@ -156,7 +156,7 @@ class AdviceBasis:
 
     @classmethod
     def of(cls, state: State, now: float, by: TimeScale | None = None) -> AdviceBasis:
-        seen, rows, known = report_delays(state, now, by), state.rows, look_at(state, now)
+        seen, rows, known = report_delays(state, now, by), state.rows, gather_knowledge(state, now)
         n = len(rows)
         if seen.scale == "rounds":
             return cls(now, seen, known, state.settings, n - np.arange(n, dtype=float), 1.0)

@@ -82,7 +82,7 @@ class DelayReport:
     out: Mask  # neither heard nor failed
     added: int  # trials added with their outcomes: they have no delay
 
-    # What was seen ----------------------------------------------------------------------------------------------------
+    # So far -----------------------------------------------------------------------------------------------------------
 
     @property
     def heard(self) -> int:
@@ -140,7 +140,7 @@ class DelayReport:
         """Whether the silence after the longest delay is long enough to estimate the share that never comes."""
         return self._waits.arrivals.settled
 
-    # What is to come --------------------------------------------------------------------------------------------------
+    # Forecast ---------------------------------------------------------------------------------------------------------
 
     @cached_property
     def still_to_come(self) -> float | None:

@@ -289,9 +289,8 @@ class _Loop:
         self._count(answer.kind)
         if answer.kind == "lost":
             self.reason = answer.reason
-            level = (
-                logging.WARNING if self.counts["lost"] == 1 else logging.INFO
-            )  # the end of the run reports all of them
+            # a warning for the first one only: the end of the run reports all of them
+            level = logging.WARNING if self.counts["lost"] == 1 else logging.INFO
             log.log(level, "trial %d is lost: %s", trial.number, answer.reason)
         return None
 

@@ -31,7 +31,7 @@ class Knowledge(NamedTuple):
     fits: list[Hyperparameters]
 
 
-def look_at(state: State, now: float) -> Knowledge:
+def gather_knowledge(state: State, now: float) -> Knowledge:
     """What is known at the clock reading `now`."""
     return Knowledge(state.problem, state.history(now), state.next_number, list(state.fits))
 
@@ -40,7 +40,7 @@ def prepare_choice(
     state: State, now: float, context: Params | None, fixed: Params | None
 ) -> Callable[[Cache], Decision]:
     """The next query at the clock reading `now`, still to be computed; later events do not change it."""
-    known = look_at(state, now)
+    known = gather_knowledge(state, now)
     situation = find_situation(state, known.history, state.encode_context(context)[1], fixed)
     rng = np.random.default_rng([state.settings.seed, known.t])
     return partial(decide, known.problem, known.history, situation, known.fits, rng)

@@ -340,7 +340,7 @@ def test_when_all_are_taken_one_is_asked_again_unless_it_may_not():
 def test_a_space_too_long_to_list_is_exhausted_too():
     """All but one of 2001 integers are taken: the last one is found; then there is none."""
     problem = problem_of({"n": Integer(1, LISTED + 1)})
-    every = problem.query.points(LISTED + 1)
+    every = problem.query.list_points(LISTED + 1)
     h = told(every[:6], outcomes(6))
     for initial in (0, 20):
         begun = replace(problem, initial=initial)

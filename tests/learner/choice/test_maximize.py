@@ -262,7 +262,7 @@ def test_the_same_generator_gives_the_same_points():
 def brute_force(surface, domain: Compact, steps: int) -> np.ndarray:
     """The values at every combination of the discrete coordinates and a grid of the continuous ones."""
     axes = [
-        [np.array([u]) for u in np.linspace(0, 1, steps)] if c.continuous else list(c.every())
+        [np.array([u]) for u in np.linspace(0, 1, steps)] if c.continuous else list(c.list_points())
         for c in domain.coordinates
     ]
     return surface(np.array([np.concatenate(parts) for parts in itertools.product(*axes)]))
@@ -310,7 +310,7 @@ def test_no_neighbour_of_the_best_is_better(coordinates, seed):
     for policy in (UCB(), LogEI(), Overtaking()):
         surface = policy.surface(b, 1.5, np.random.default_rng(seed))
         x = best(surface, search(domain, {}, anchors(b)), seed)
-        around = surface(domain.neighbours(x))
+        around = surface(domain.list_neighbours(x))
         assert around.max() <= surface(x[None, :])[0] + 1e-9
 
 

@@ -115,7 +115,7 @@ def test_a_lattice_refuses(bounds: tuple[int, ...], rule: str) -> None:
 
 
 def test_two_options_are_at_squared_distance_one() -> None:
-    options = OneHot(3).every()
+    options = OneHot(3).list_points()
     for a, b in itertools.combinations(options, 2):
         assert np.sum((a - b) ** 2) == pytest.approx(1.0, abs=1e-15)
 
@@ -163,7 +163,7 @@ def test_snap_keeps_admissible_points_and_is_idempotent(domain: Compact, seed: i
 
 @given(small, seeds)
 def test_snap_finds_the_nearest_of_all_points(domain: Compact, seed: int) -> None:
-    every = domain.points(10**4)
+    every = domain.list_points(10**4)
     assert every is not None
     X = np.random.default_rng(seed).random((10, domain.D))
     distance = np.sqrt(((X[:, None, :] - every) ** 2).sum(axis=2)).min(axis=1)
@@ -198,7 +198,7 @@ def test_what_a_domain_does_not_contain(x: list[float]) -> None:
 @given(compacts, seeds)
 def test_neighbours_are_admissible_and_differ_in_one_discrete_coordinate(domain: Compact, seed: int) -> None:
     for x in some_points(domain, seed, n=4):
-        N = domain.neighbours(x, np.zeros(len(domain.coordinates), dtype=bool))
+        N = domain.list_neighbours(x, np.zeros(len(domain.coordinates), dtype=bool))
         assert domain.contains(N).all()
         assert len(np.unique(N, axis=0)) == len(N)
         changed = np.array([(N[:, s] != x[s]).any(axis=1) for s in domain.columns])
@@ -215,7 +215,7 @@ def expected_moves(coordinate: Coordinate) -> int:
 @given(lattices, st.data())
 def test_a_lattice_steps_by_one_and_further(lattice: Lattice, data: st.DataObject) -> None:
     k = data.draw(st.integers(lattice.low, lattice.high))
-    around = {lattice.level(u) for u in Compact((lattice,)).neighbours(np.array([lattice.unit(k)]))[:, 0]}
+    around = {lattice.level(u) for u in Compact((lattice,)).list_neighbours(np.array([lattice.unit(k)]))[:, 0]}
     assert {max(k - 1, lattice.low), min(k + 1, lattice.high)} - {k} <= around
     assert {level for level in (k - 4, k + 4) if lattice.low <= level <= lattice.high} <= around
     assert k not in around
@@ -226,49 +226,49 @@ def test_any_level_is_a_few_steps_away() -> None:
     lattice = Lattice(0, 10**9)
     x, target, steps = lattice.unit(0), lattice.unit(123_456_789), 0
     while x != target:
-        others = Compact((lattice,)).neighbours(np.array([x]))[:, 0]
+        others = Compact((lattice,)).list_neighbours(np.array([x]))[:, 0]
         x, steps = others[np.argmin(np.abs(others - target))], steps + 1
     assert steps <= 2 * 30
 
 
 def test_neighbours_of_a_lattice_by_hand() -> None:
     domain = Compact((Lattice(0, 30),))
-    steps = domain.neighbours(domain.snap(np.array([[0.5]]))[0])[:, 0] * 30
+    steps = domain.list_neighbours(domain.snap(np.array([[0.5]]))[0])[:, 0] * 30
     assert steps == pytest.approx([0, 7, 11, 13, 14, 16, 17, 19, 23, 30])  # 15 -+ 1, 2, 4, 8, and both ends
-    steps = domain.neighbours(np.array([1 / 30]))[:, 0] * 30
+    steps = domain.list_neighbours(np.array([1 / 30]))[:, 0] * 30
     assert steps == pytest.approx([0, 2, 3, 5, 9, 17])  # never below the end, never twice
 
 
 def test_fixed_coordinates_stay() -> None:
     domain = Compact((OneHot(3), Lattice(0, 1), Interval()))
     x = domain.place(np.array([[0.0, 0.0, 0.5]]))[0]
-    assert len(domain.neighbours(x, np.array([False, False, False]))) == 3
-    assert_array_equal(domain.neighbours(x, np.array([True, False, False])), [[HOT, 0, 0, 1, 0.5]])
-    assert domain.neighbours(x, np.array([True, True, False])).shape == (0, 5)
+    assert len(domain.list_neighbours(x, np.array([False, False, False]))) == 3
+    assert_array_equal(domain.list_neighbours(x, np.array([True, False, False])), [[HOT, 0, 0, 1, 0.5]])
+    assert domain.list_neighbours(x, np.array([True, True, False])).shape == (0, 5)
 
 
 @given(small)
 def test_points_are_all_points_in_lexicographic_order(domain: Compact) -> None:
     size = domain.size
     assert size is not None
-    every = domain.points(size)
+    every = domain.list_points(size)
     assert every is not None
-    product = itertools.product(*(c.every().tolist() for c in domain.coordinates))
+    product = itertools.product(*(c.list_points().tolist() for c in domain.coordinates))
     assert_array_equal(every, np.array([list(itertools.chain(*parts)) for parts in product]))
     assert len(every) == size
     assert domain.contains(every).all()
     assert len(np.unique(every, axis=0)) == len(every)
-    assert domain.points(size - 1) is None
+    assert domain.list_points(size - 1) is None
 
 
 def test_there_is_no_list_of_infinitely_or_too_many_points() -> None:
-    assert Compact((Interval(), OneHot(2))).points(10**9) is None
+    assert Compact((Interval(), OneHot(2))).list_points(10**9) is None
     assert Compact((Interval(), OneHot(2))).size is None
     wide = Compact((Lattice(1, 10**9), Lattice(1, 10**9, log=True)))
-    assert wide.points(10**6) is None
+    assert wide.list_points(10**6) is None
     assert wide.size == 10**18
     with pytest.raises(InvalidInput, match="no list of points"):
-        Interval().every()
+        Interval().list_points()
 
 
 # Finite

@@ -59,7 +59,7 @@ def skip_taken(queries: Array, situation: Situation) -> Iterator[Array]:
 def list_every_query(problem: Problem, situation: Situation) -> Array:
     """All queries that agree with what is fixed by hand, where they can be counted; none where they cannot."""
     domain = problem.compact
-    points = domain.points(COUNTED)
+    points = domain.list_points(COUNTED)
     if points is None:
         return np.empty((0, domain.D))
     return points[np.all(np.isnan(situation.given) | (np.abs(points - situation.given) <= SAME), axis=1)]

@@ -155,7 +155,7 @@ def decide(
     previous = int(np.max(h.number[~h.by_hand], initial=0))
     schedule = problem.algorithm.fitting.schedule
     due = schedule.is_due(t, heard, last.number if last else None, last.heard if last else 0, previous)
-    due = due or (schedule.eager and last is not None and has_reopened(h, last))
+    due = due or (schedule.eager and last is not None and has_new_late_outcome(h, last))
     state = rng.bit_generator.state
     for note, fitted in list_attempts(problem, h, t, fits, due):
         rng.bit_generator.state = state
@@ -178,7 +178,7 @@ def is_opening(problem: Problem, h: History, t: int) -> bool:
     return not problem.cumulative and int(np.sum(heard)) < problem.algorithm.opening.until_heard
 
 
-def has_reopened(h: History, last: Hyperparameters) -> bool:
+def has_new_late_outcome(h: History, last: Hyperparameters) -> bool:
     """Whether a late outcome was heard since the last fit."""
     rows = np.flatnonzero(h.seen)
     since = rows[np.argsort(h.order[rows], kind="stable")][last.heard :]

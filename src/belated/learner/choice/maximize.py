@@ -174,7 +174,7 @@ def climb(surface: Surface, free: Mask, X: Array, iterations: int) -> tuple[Arra
 def step(surface: Surface, search: Search, X: Array, values: Array) -> tuple[Array, Array, Mask]:
     """Each row moved to the best of its discrete neighbours, if that is better; which rows moved."""
     X, values, moved = X.copy(), values.copy(), np.zeros(len(X), dtype=bool)
-    groups = [search.domain.neighbours(x, search.fixed) for x in X]
+    groups = [search.domain.list_neighbours(x, search.fixed) for x in X]
     if not sum(map(len, groups)):
         return X, values, moved
     scores = np.split(surface(np.vstack(groups)), np.cumsum([len(g) for g in groups])[:-1])

@@ -41,7 +41,7 @@ class Problem:
     @cached_property
     def Q(self) -> Array | None:
         """Every query, when they can be listed (without context columns)."""
-        return self.query.Q if isinstance(self.query, Finite) else self.query.points(LISTED)
+        return self.query.Q if isinstance(self.query, Finite) else self.query.list_points(LISTED)
 
     @cached_property
     def place(self) -> dict[bytes, int]:

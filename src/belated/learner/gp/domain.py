@@ -42,11 +42,11 @@ class Interval:
         """The nearest point of [0, 1]."""
         return np.clip(X, 0.0, 1.0)
 
-    def every(self) -> Array:
+    def list_points(self) -> Array:
         """There is no list of all points."""
         raise InvalidInput("an Interval has no list of points")
 
-    def others(self, x: Array) -> Array:
+    def list_neighbours(self, x: Array) -> Array:
         """A continuous coordinate has no neighbours."""
         return np.empty((0, 1))
 
@@ -97,11 +97,11 @@ class Lattice:
         """The nearest level."""
         return self._positions(self._steps(X[:, 0]))[:, None]
 
-    def every(self) -> Array:
+    def list_points(self) -> Array:
         """All levels, ascending."""
         return self._positions(np.arange(self.count, dtype=np.float64))[:, None]
 
-    def others(self, x: Array) -> Array:
+    def list_neighbours(self, x: Array) -> Array:
         """1, 2, 4, 8, … levels up and down, ending at low and high: any level is a few such steps away."""
         j = self._steps(x)[0]
         strides = 2.0 ** np.arange(self.span.bit_length())
@@ -151,13 +151,13 @@ class OneHot:
         """The option with the largest column (the nearest one); ties go to the first."""
         return self._encode(np.argmax(X, axis=1))
 
-    def every(self) -> Array:
+    def list_points(self) -> Array:
         """All options, in order."""
         return HOT * np.eye(self.count)
 
-    def others(self, x: Array) -> Array:
+    def list_neighbours(self, x: Array) -> Array:
         """Every other option."""
-        return np.delete(self.every(), int(np.argmax(x)), axis=0)
+        return np.delete(self.list_points(), int(np.argmax(x)), axis=0)
 
     def _encode(self, options: NDArray[np.intp]) -> Array:
         rows = np.zeros((len(options), self.count))
@@ -210,28 +210,28 @@ class Compact:
         off = np.abs(self.snap(X) - X)
         return np.asarray(np.all(off <= np.where(self.continuous, 0.0, ULPS), axis=1), dtype=np.bool_)
 
-    def neighbours(self, x: Array, fixed: Mask | None = None) -> Array:
+    def list_neighbours(self, x: Array, fixed: Mask | None = None) -> Array:
         """(D,) -> (k, D): the points that differ from x in one discrete coordinate, `fixed` ones excepted.
 
-        A OneHot gives every other option, a Lattice a few steps (see Lattice.others)."""
+        A OneHot gives every other option, a Lattice a few steps (see Lattice.list_neighbours)."""
         groups = []
         for i, (c, s) in enumerate(zip(self.coordinates, self.columns, strict=True)):
             if fixed is not None and fixed[i]:
                 continue
-            others = c.others(x[s])
+            others = c.list_neighbours(x[s])
             rows = np.repeat(x[None, :], len(others), axis=0)
             rows[:, s] = others
             groups.append(rows)
         return np.concatenate([np.empty((0, self.D)), *groups])
 
-    def points(self, limit: int) -> Array | None:
+    def list_points(self, limit: int) -> Array | None:
         """(N, D): every point, in lexicographic order, when there are at most `limit`; None otherwise."""
         N = self.size
         if N is None or limit < N:
             return None
         repeats = N
         parts = []
-        for every in (c.every() for c in self.coordinates):
+        for every in (c.list_points() for c in self.coordinates):
             repeats //= len(every)  # the last coordinate changes fastest
             parts.append(np.tile(np.repeat(every, repeats, axis=0), (N // (repeats * len(every)), 1)))
         return self._join(N, parts)
