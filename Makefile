@@ -26,7 +26,7 @@ lint: $(STAMP)  ## check style and types: ruff and mypy --strict
 	@$(PY) -m mypy
 
 # Tests start many interpreters: with compiled files each of them is quicker by a second.
-test test-faults test-cnn test-long: export PYTHONDONTWRITEBYTECODE =
+test test-faults test-cnn test-long test-wheel: export PYTHONDONTWRITEBYTECODE =
 
 test: $(STAMP)  ## run the tests, on two cores; the same examples every time
 	@$(PY) -m pytest -q -n 2
@@ -40,6 +40,9 @@ test-cnn: $(STAMP).cnn  ## run the tests that train networks; installs PyTorch
 test-long: $(STAMP)  ## run the tests that take minutes, and twenty times as many examples, drawn at random
 	@$(PY) -m pytest -q -n 2 -m "(long or hypothesis) and not cnn" --hypothesis-profile=explore --hypothesis-seed=$(SEED) || \
 		{ echo "To draw the same examples again: make test-long SEED=$(SEED)" >&2; exit 1; }
+
+test-wheel: $(STAMP)  ## build the wheel, install it in an empty environment, and run its tests
+	@$(PY) -m pytest -q -m wheel tests/test_wheel.py
 
 bench: $(STAMP)  ## measure the speed of an ask, as ratios measured in one run
 	@$(PY) -m benchmarks.speed

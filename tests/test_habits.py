@@ -1,9 +1,10 @@
-"""What is said in several places is the same in all of them: Pythons, the version, the hooks."""
+"""What is said in several places is the same in all of them: Pythons, the version, the hooks, the make targets."""
 
 import re
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 import belated
@@ -30,7 +31,25 @@ def test_the_version_is_written_once() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## (\d+\.\d+\.\d+)", changes, re.MULTILINE)
     assert newest is not None
-    assert belated.__version__.startswith(newest[1])
+    assert re.fullmatch(re.escape(newest[1]) + r"(\.dev\d+|[ab]\d+|rc\d+)?", belated.__version__)
+
+
+RECIPES = set(re.findall(r"^([a-z-]+):.*\n\t", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "CONTRIBUTING.md", "docs/default.md", "pyproject.toml", ".github/workflows/check.yml"]
+)
+def test_every_make_target_that_is_named_does_something(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    named = re.findall(r"(?:`|\$ |run: |\()make ((?:[a-z-]+ ?)+)", text)
+    assert named
+    assert {target for targets in named for target in targets.split()} <= RECIPES
+
+
+def test_every_phony_target_has_a_recipe() -> None:
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(phony.split()) == RECIPES
 
 
 def test_hooks_download_nothing() -> None:
