@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -79,6 +80,7 @@ def imports(tree: ast.AST, module: str, package: bool) -> Iterator[tuple[int, st
             yield from ((node.lineno, where, alias.name) for alias in node.names)
 
 
+@cache
 def parse(name: str) -> tuple[ast.Module, bool]:
     path = MODULES[name]
     return ast.parse(path.read_text(encoding="utf-8")), path.name == "__init__.py"
@@ -92,6 +94,7 @@ def imported_modules(name: str) -> Iterator[tuple[int, str]]:
             yield line, f"{where}.{what}" if f"{where}.{what}" in MODULES else where
 
 
+@cache
 def annotating(name: str) -> set[int]:
     """The lines under `if TYPE_CHECKING:`."""
     tree, _ = parse(name)

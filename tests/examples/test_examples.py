@@ -47,6 +47,7 @@ def test_the_lab(tmp_path: Path) -> None:
     assert run("lab", tmp_path) == printed  # seeds: the same every time
 
 
+@pytest.mark.faults  # its workers are processes
 def test_the_tuning_run(tmp_path: Path) -> None:
     """Which worker finishes first is not ours to say, so numbers are told by bounds."""
     printed = run("tuning", tmp_path)

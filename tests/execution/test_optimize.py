@@ -269,7 +269,7 @@ def test_a_round_too_many_is_withdrawn_and_not_evaluated(url: str, threads: Exec
 # What may go wrong in f -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pool", ["processes", "threads"])
+@pytest.mark.parametrize("pool", [pytest.param("processes", marks=pytest.mark.faults), "threads"])
 def test_exceptions_and_odd_values(
     create: Callable[..., belated.Study], threads: Executor, pool: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -683,6 +683,7 @@ def test_two_processes_share_a_study(tmp_path: Path, url: str) -> None:
     assert all(trial.knew_trials == trial.number - 1 for trial in trials)
 
 
+@pytest.mark.faults
 def test_a_script_without_a_guard_is_told_so_and_asks_nothing(tmp_path: Path) -> None:
     running = Script(tmp_path, end="main(rounds=3, workers=2)\n").start()
     _, err = running.communicate(timeout=SOON)
@@ -691,6 +692,7 @@ def test_a_script_without_a_guard_is_told_so_and_asks_nothing(tmp_path: Path) ->
     assert Script(tmp_path).study().rounds == 0
 
 
+@pytest.mark.faults
 def test_a_function_typed_at_the_prompt_is_told_so() -> None:
     source = (
         "import belated\n"
