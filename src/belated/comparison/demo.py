@@ -163,7 +163,7 @@ def take_snapshot(study: Study, problem: SyntheticProblem, number: int) -> Belie
     trials = study.trials()
     heard = [(trial.params["x"], trial.outcome) for trial in trials if trial.status == "heard"]
     pending = np.array([trial.params["x"] for trial in trials if trial.status == "pending"])
-    on_floor = study.settings.silence.name == "floor"
+    on_floor = study.settings.silence.fills == "floor"
     value = np.zeros(len(pending)) if on_floor else np.interp(pending, problem.x, mean)
     rows = np.array(heard, dtype=float).reshape(-1, 2)
     return BeliefSnapshot(number, mean, std, rows, np.column_stack([pending, value]))

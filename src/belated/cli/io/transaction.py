@@ -9,9 +9,10 @@ from typing import TypeVar
 
 from belated import Study
 from belated.errors import AlreadyEnded, Taken, UnknownStudy
-from belated.record.events import Event, Told
+from belated.record.events import Event, Failed, Told
 from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.memory import MemoryLedger
+from belated.results import takes_outcome
 from belated.settings import Settings
 from belated.validation import format_names, format_value
 
@@ -69,6 +70,5 @@ def _check_none_ended(ledger: Ledger, known: int, written: int, new: Sequence[Ev
     told = {event.number for event in new if isinstance(event, Told)}
     between = list(ledger.read(known))[: written - known]
     for event in between:
-        number = getattr(event, "number", None)
-        if number in told and getattr(event, "kind", None) in ("infeasible", "withdrawn"):
-            raise AlreadyEnded(f"trial {number} was ended by someone else meanwhile; its outcome does not count")
+        if isinstance(event, Failed) and event.number in told and not takes_outcome(False, event.kind):
+            raise AlreadyEnded(f"trial {event.number} was ended by someone else meanwhile; its outcome does not count")
