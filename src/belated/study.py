@@ -33,17 +33,11 @@ from belated.errors import (
     UnknownTrial,
 )
 from belated.learner.algorithms import Algorithm
-from belated.learner.arrays import Array
-from belated.learner.belief import ModelBelief as ModelBelief
 from belated.learner.blas import describe_versions, use_one_thread
-from belated.learner.choice.candidates import find_best, join_context
-from belated.learner.choice.decide import compute_belief, try_hyperparameters
 from belated.learner.choice.problem import Cache, Hyperparameters
-from belated.learner.gp.scale import Scale
-from belated.learner.policies import Greedy
 from belated.learner.silence import Silence
+from belated.record.beliefs import believe_at, find_best_mean
 from belated.record.choices import (
-    Knowledge,
     decode_choice,
     find_situation,
     find_worst,
@@ -72,7 +66,6 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
 AnEvent = TypeVar("AnEvent", bound=Event)
-Result = TypeVar("Result")
 
 
 class Study:
@@ -756,13 +749,9 @@ class Study:
                 raise NothingHeard
             known = gather_knowledge(self._state, self._read_clock())
             situation = find_situation(self._state, known.history, z)
-        anywhere = replace(situation, taken=np.empty((0, self.settings.space.domain.D)))
-
-        def best(belief: ModelBelief, scale: Scale) -> Array:
-            rng = np.random.default_rng([self.seed, known.t])
-            return find_best(known.problem, anywhere, belief, Greedy(), 0.0, rng)
-
-        return self.settings.space.decode(self._use_belief(known, z, best))
+        with self._cache_lock:
+            x = find_best_mean(known, situation, self.seed, self._cache)
+        return self.settings.space.decode(x)
 
     def posterior(self, points: Sequence[Params], context: Params | None = None) -> Belief:
         """Mean and standard deviation of f at some points, with the pending filled by the study's silence.
@@ -777,28 +766,12 @@ class Study:
         if isinstance(points, Mapping):
             raise InvalidInput(f"points must be a list of dictionaries (got {format_value(points)})")
         _, z = self._state.encode_context(context)
-        rows = join_context(z, self.settings.space.encode_all(points))
-
-        def both(belief: ModelBelief, scale: Scale) -> Belief:
-            mean, std = belief.posterior.mean_and_std(rows)
-            if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
-                raise FloatingPointError
-            return Belief(scale.to_user(mean), scale.width * std)
-
+        Q = self.settings.space.encode_all(points)
         with self._lock:
             self._sync()
             known = gather_knowledge(self._state, self._read_clock())
-        return self._use_belief(known, z, both)
-
-    def _use_belief(self, known: Knowledge, z: Array, use: Callable[[ModelBelief, Scale], Result]) -> Result:
-        """The result of `use` on the belief, with older hyperparameters if the newest fail."""
-        problem, h, t = known.problem, known.history, known.t
-
-        def attempt(fitted: Hyperparameters | None) -> Result:
-            return use(*compute_belief(problem, h, t, fitted, problem.silence, self._cache, z, exact=True))
-
-        with self._cache_lock, use_one_thread():
-            return try_hyperparameters(known.fits, attempt)
+        with self._cache_lock:
+            return believe_at(known, z, Q, self._cache)
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
         """The delays so far: how long outcomes take, how many are still to come, and whether delays
