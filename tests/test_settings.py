@@ -179,7 +179,7 @@ def test_the_sdf_pair_requires_a_patience(name: str) -> None:
 def test_the_baselines_refuse_a_patience(name: str, patience: Any, shown: str) -> None:
     sentence = refusal(Contradiction, algorithm=name, patience=patience)
     assert sentence.startswith(f"{name} has no patience")
-    assert sentence.endswith(f"leave it out (got {shown})")
+    assert sentence.endswith(f"leave patience out (got {shown})")
 
 
 @pytest.mark.parametrize("silence", ["floor", "unknown", "waiting", "ignored"])
