@@ -195,7 +195,7 @@ def test_what_is_private_is_used_by_its_own_module_alone() -> None:
     "line",
     [
         "study._ledger",
-        "place.another(study)._fold.fits",
+        "open_again(study)._state.rows",
         "study._choose = slow",
         "from belated.delays.advice import _stage",
         "from belated.cli._format import number",
