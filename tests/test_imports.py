@@ -141,16 +141,6 @@ def test_imports_point_one_way() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_package_imports_neither_reproduction_nor_benchmarks() -> None:
-    wrong = []
-    for name in MODULES:
-        tree, package = parse(name)
-        for line, where, _ in imports(tree, name, package):
-            if where.split(".")[0] in ("reproduction", "benchmarks", "tests", "examples"):
-                wrong.append(f"{name}, line {line}: imports {where}")
-    assert not wrong, "\n".join(wrong)
-
-
 def test_imports_inside_a_room_do_not_go_in_circles() -> None:
     """When they run, that is: a value may be named in an annotation by the functions that it is printed with."""
     running = {
@@ -160,7 +150,7 @@ def test_imports_inside_a_room_do_not_go_in_circles() -> None:
 
 
 # What stands beside the package in a checkout: it imports belated, never the other way.
-BESIDE = ("reproduction", "benchmarks")
+BESIDE = ("reproduction", "benchmarks", "tests", "examples")
 
 
 def mentions_of_outside(tree: ast.AST, module: str, package: bool) -> Iterator[tuple[int, str]]:
@@ -187,6 +177,7 @@ def test_the_package_imports_nothing_that_stands_beside_it(name: str) -> None:
         "import reproduction",
         "from reproduction.panels import PANELS",
         "from benchmarks import speed",
+        "import tests.support",
         "import_module('reproduction.commands')",
         "COMMANDS = {'paper': ('reproduction.commands', 'words')}",
         "__import__('benchmarks')",
@@ -275,8 +266,8 @@ def outer_world(tree: ast.AST, module: str, package: bool) -> Iterator[tuple[int
     for line, where, what in imports(tree, module, package):
         if where.split(".")[0] in OUTER_WORLD:
             yield line, where
-        elif where == "numpy.random" and what not in SEEDED | {""}:
-            yield line, f"numpy.random.{what}"
+        elif (where, what) == ("numpy", "random") or (where == "numpy.random" and what not in SEEDED):
+            yield line, f"{where}.{what}".rstrip(".")  # as a module of its own, under which any of it can be called
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name(id="open")):
@@ -304,6 +295,8 @@ def test_the_learner_touches_no_clock_file_or_global_random_state() -> None:
         "import os.path",
         "from random import choice",
         "from numpy.random import rand",
+        "from numpy import random",
+        "import numpy.random as r",
         "np.random.seed(0)",
         "x = np.random.rand(3)",
         "rng = np.random.default_rng()",

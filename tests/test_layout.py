@@ -2,6 +2,7 @@
 used by its own module alone."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -99,27 +100,40 @@ def repeated(found: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return {name: where for name, where in sorted(places.items()) if len(where) > 1}
 
 
-def test_a_class_name_is_unique() -> None:
-    classes = (
-        (node.name, path) for path, tree in ours().items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
-    )
-    assert repeated(classes) == {}
-
-
 def aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """(name, meaning) of every type alias of a module."""
+    """(name, meaning) of every type alias of a module, annotated as one or not."""
     for node in tree.body:
         match node:
             case ast.AnnAssign(
                 target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias"), value=ast.expr() as value
             ):
                 yield name, ast.unparse(value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() | ast.BinOp() as value):
+                if re.fullmatch(r"([A-Z][a-z]+)+", name):
+                    yield name, ast.unparse(value)
+
+
+def test_the_name_of_a_class_or_an_alias_is_unique() -> None:
+    classes = [
+        (node.name, path) for path, tree in ours().items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    ]
+    assert repeated([*classes, *((name, path) for path, tree in ours().items() for name, _ in aliases(tree))]) == {}
+
+
+@pytest.mark.parametrize(
+    "line", ["Array: TypeAlias = NDArray[np.float64]", "Array = NDArray[np.float64]", "Wait = int | None"]
+)
+def test_an_alias_is_seen(line: str) -> None:
+    assert list(aliases(ast.parse(line))) == [(line.split(":")[0].split(" =")[0], line.partition("= ")[2])]
+
+
+def test_other_values_are_not_aliases() -> None:
+    assert not list(aliases(ast.parse('LIMIT = 2 * 3\nSIZE: int = 4\nfirst = rows[0]\nItem = TypeVar("Item")')))
 
 
 def test_arrays_masks_and_params_have_one_alias_each() -> None:
     found = [(name, meaning, path) for path, tree in ours().items() for name, meaning in aliases(tree)]
     assert sorted(name for name, *_ in found if name in ("Array", "Mask", "Params")) == ["Array", "Mask", "Params"]
-    assert repeated((name, path) for name, _, path in found) == {}
     assert repeated((meaning, f"{path}: {name}") for name, meaning, path in found) == {}
 
 
@@ -181,7 +195,7 @@ def test_what_is_private_is_used_by_its_own_module_alone() -> None:
     "line",
     [
         "study._ledger",
-        "place.another(study)._fold.fits",
+        "open_again(study)._state.rows",
         "study._choose = slow",
         "from belated.delays.advice import _stage",
         "from belated.cli._format import number",

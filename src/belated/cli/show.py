@@ -166,14 +166,14 @@ def format_trials(study: Study, trials: Sequence[Trial], now: float, last: int) 
         if flag:
             flags.append(f"! trial {trial.number}: {flag}")
         waited = (now if trial.told_at is None else trial.told_at) - trial.asked_at
-        ended = trial.failure is not None
+        waits = trial.failure is None and trial.has_delay
         in_rounds = (trial.known_from or last + 1) - trial.number
         rows.append(
             [
                 str(trial.number),
                 trial.failure or trial.status,
-                "" if ended else format_duration(waited),
-                *([] if not rounds else [""] if ended else [str(in_rounds)]),
+                format_duration(waited) if waits else "",
+                *([] if not rounds else [str(in_rounds)] if waits else [""]),
                 "" if trial.outcome is None else format_value(trial.outcome) + (" !" if flag else ""),
                 *(format_value(trial.params[name]) for name in names),
                 *(format_value((trial.context or {}).get(name)) for name in around),

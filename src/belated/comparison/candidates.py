@@ -9,8 +9,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
+from belated.delays.report import TimeScale
 from belated.errors import Contradiction, InvalidInput
 from belated.learner.algorithms import PAPER, Algorithm, find_algorithm
 from belated.learner.silence import SILENCES, Silence
@@ -22,7 +23,6 @@ from belated.validation import format_value
 COMPARED = ("floor", "unknown", "waiting", "fading")  # silences to compare, where the algorithm implies none
 QUANTILES = (0.5, 0.8, 0.95)  # quantiles of the delays, for algorithms with a patience
 Wait = int | str | timedelta | None
-Scale = Literal["rounds", "clock"]
 Item = TypeVar("Item")
 UNITS = (("d", 86400.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("ms", 0.001))
 
@@ -63,7 +63,7 @@ def name_silence(silence: Silence) -> str:
     return silence.name
 
 
-def choose_time_scale(settings: Settings, patience: Sequence[Wait] | None) -> Scale:
+def choose_time_scale(settings: Settings, patience: Sequence[Wait] | None) -> TimeScale:
     """Whether time is in rounds or by the clock: as in the study, or else as in the patience given."""
     wanted = [Patience.of(m) for m in _require_list(patience, "patience")]
     finite = [m for m in (settings.patience, *wanted) if _has_patience(m)]
@@ -80,7 +80,7 @@ def _has_patience(patience: Patience) -> bool:
     return patience.auto or not math.isinf(patience.m)
 
 
-def round_patience(t: float, scale: Scale) -> int | str:
+def round_patience(t: float, scale: TimeScale) -> int | str:
     """A patience of at least t, in rounds or as a short duration, at most a tenth longer."""
     if scale == "rounds":
         return max(1, math.ceil(t))

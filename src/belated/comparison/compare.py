@@ -13,15 +13,15 @@ import numpy as np
 from belated.comparison.candidates import (
     QUANTILES,
     Candidate,
-    Scale,
     Wait,
     choose_time_scale,
     list_candidates,
     round_patience,
 )
-from belated.comparison.result import ComparisonResult, Measure, build_result
+from belated.comparison.result import ComparisonResult, build_result
 from belated.comparison.statistics import MOST
 from belated.comparison.world import World, WorldSource, read_source
+from belated.delays.report import TimeScale
 from belated.errors import InvalidInput
 from belated.execution.parallel import run_in_parallel
 from belated.execution.terminal import count_progress
@@ -30,6 +30,7 @@ from belated.learner.arrays import Array
 from belated.learner.delays.survival import ENOUGH
 from belated.learner.silence import Silence
 from belated.record.ledger.memory import MemoryLedger
+from belated.settings import RegretKind
 from belated.simulation.clock import SimulatedClock
 from belated.simulation.simulate import simulate
 from belated.study import Study
@@ -107,7 +108,7 @@ def compare(
         jobs = [CandidateJob(world, candidate) for world in worlds for candidate in wanted]
         courses = run_in_parallel(run_candidate, jobs, crew, count, executor)
     simple, cumulative = measure_regrets(worlds, courses, len(wanted))
-    measure: Measure = study.settings.regret
+    measure: RegretKind = study.settings.regret
     return build_result(
         wanted, simple, cumulative, measure, _describe_worlds(made_of, scale, T, n), _describe_doubts(made_of)
     )
@@ -200,7 +201,7 @@ def measure_regrets(worlds: Sequence[World], courses: Sequence[CandidateRun], k:
 # In words -----------------------------------------------------------------------------------------------------------
 
 
-def _describe_worlds(made_of: WorldSource, scale: Scale, T: int, n: int) -> str:
+def _describe_worlds(made_of: WorldSource, scale: TimeScale, T: int, n: int) -> str:
     delay, settings = made_of.seen, made_of.settings
     within = _format_time(delay.quantile(0.5), scale)
     never = "" if delay.comes > 1 - 0.005 else f", {100 * (1 - delay.comes):.0f} % never"
@@ -227,6 +228,6 @@ def _describe_doubts(made_of: WorldSource) -> str:
     return f"Only {heard} of its outcomes came with a delay: that is little to simulate delays from."
 
 
-def _format_time(t: float, scale: Scale) -> str:
+def _format_time(t: float, scale: TimeScale) -> str:
     wait = round_patience(t, scale)
     return wait if isinstance(wait, str) else f"{wait} round{'' if wait == 1 else 's'}"

@@ -10,18 +10,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from belated.comparison.candidates import Candidate
 from belated.comparison.statistics import MOST, Summary, holm, least_p, sign_flip, subtract_pairs, summarize
 from belated.learner.arrays import Array
+from belated.settings import RegretKind
 from belated.wording import align_columns, format_count
 
 LEVEL = 0.05  # of error, over all comparisons together
 NAMED = 3  # candidates that a sentence names
-Measure = Literal["simple", "cumulative"]
 
 CAVEAT = "This world is the study's own belief, and no better than that: it cannot know what the study has not seen."
 
@@ -53,11 +53,11 @@ class ComparisonRow:
     def patience(self) -> str:
         return self.candidate.patience
 
-    def last(self, measure: Measure) -> Array:
+    def last(self, measure: RegretKind) -> Array:
         """Regret after the last round, one per seed."""
         return np.asarray((self.simple if measure == "simple" else self.cumulative)[:, -1])
 
-    def ends(self, measure: Measure) -> Summary[float]:
+    def ends(self, measure: RegretKind) -> Summary[float]:
         """Its mean, and the standard error of that."""
         return summarize(self.last(measure))
 
@@ -77,7 +77,7 @@ class ComparisonResult:
     """
 
     rows: tuple[ComparisonRow, ...]
-    measure: Measure  # the kind of regret that decides: the study's
+    measure: RegretKind  # the kind of regret that decides: the study's
     rounds: int
     seeds: int
     world: str  # a description of the worlds
@@ -220,7 +220,7 @@ class ComparisonResult:
 
 
 def build_result(
-    candidates: Sequence[Candidate], simple: Array, cumulative: Array, measure: Measure, world: str, warning: str
+    candidates: Sequence[Candidate], simple: Array, cumulative: Array, measure: RegretKind, world: str, warning: str
 ) -> ComparisonResult:
     """The result from the regrets (candidates, seeds, rounds), the study's own settings first."""
     ends = (simple if measure == "simple" else cumulative)[:, :, -1]

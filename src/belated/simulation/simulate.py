@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
 import numpy as np
 
 from belated.errors import Infeasible, InvalidInput
-from belated.execution.evaluate import take_in_turn
+from belated.execution.evaluate import Contexts, ObjectiveFunction, take_in_turn
 from belated.learner.delays.distributions import Delay
 from belated.patience import parse_duration
 from belated.results import Trial
@@ -27,8 +27,6 @@ from belated.validation import Params, format_value, require_number, require_who
 # One stream for each use. None of them is 0: to numpy [seed, s, 0] is [seed, s], which is a study's own stream.
 NOISE, WAIT = 1, 2
 
-Objective = Callable[..., float]
-Contexts = Iterable[Params] | Callable[[int], Params]
 Chooser = Callable[[Study], Params]
 
 
@@ -36,7 +34,7 @@ Chooser = Callable[[Study], Params]
 class SimulatedWorld:
     """The outcome of query s, and its delay."""
 
-    f: Objective
+    f: ObjectiveFunction
     delay: Delay
     noise: float
     seed: int
@@ -50,14 +48,14 @@ class SimulatedWorld:
         return float(self.delay.draw(rng, trial.params, trial.context))
 
 
-def evaluate_exactly(f: Objective, params: Params, context: Params | None) -> float:
+def evaluate_exactly(f: ObjectiveFunction, params: Params, context: Params | None) -> float:
     """f(params) or f(params, context), as a finite float."""
     return require_number(f(params) if context is None else f(params, context), "the value of f")
 
 
 def simulate(
     study: Study,
-    f: Objective,
+    f: ObjectiveFunction,
     *,
     delay: Delay,
     rounds: int,

@@ -19,7 +19,6 @@ SETTINGS = (
     *("goal", "floor", "ceiling", "limits", "silence", "patience"),
     *("late", "algorithm", "repeats", "regret", "initial", "seed"),
 )
-Declared = dict[str, Parameter] | Points
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 TYPED = "belated.typed"  # where click's context holds the names of the options, in the order in which they were typed
