@@ -198,6 +198,7 @@ def settle_settings(
 
 
 def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silence:
+    typed = given
     if isinstance(given, str):
         if given not in SILENCES:
             raise InvalidInput(
@@ -214,7 +215,9 @@ def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silenc
         return given
     if given is not None and given != algorithm.implied.silence:
         implied = algorithm.implied.silence.name
-        raise Contradiction(f'{algorithm.name} implies silence="{implied}"; leave silence out (got {given!r})')
+        raise Contradiction(
+            f'{algorithm.name} implies silence="{implied}"; leave silence out (got {format_value(typed)})'
+        )
     return algorithm.implied.silence
 
 

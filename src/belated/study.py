@@ -950,7 +950,10 @@ def _explain_conflict(row: TrialRecord, y: float, noise: float | None) -> Alread
 
 def _check_name(name: object) -> None:
     if not (isinstance(name, str) and NAME.fullmatch(name) and name.strip(".")):
-        raise InvalidInput(f"name must match [A-Za-z0-9._-]{{1,128}} and not be all dots (got {format_value(name)})")
+        raise InvalidInput(
+            'name must be 1 to 128 ASCII letters, digits, ".", "_" and "-", and not dots only '
+            f"(got {format_value(name)})"
+        )
 
 
 def studies(url: str) -> list[str]:

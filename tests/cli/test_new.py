@@ -155,7 +155,7 @@ OPTIONS = ("new", "other", "--silence", "unknown")
 REFUSED = [
     (["new"], "NAME is missing; for example: belated new catalyst"),
     (["new", "a", "b"], "the arguments must be NAME (got a b)"),
-    (["new", "a/b", "--real", "x", "0", "1", "--silence", "unknown"], "name must match [A-Za-z0-9._-]{1,128}"),
+    (["new", "a/b", "--real", "x", "0", "1", "--silence", "unknown"], "name must be 1 to 128 ASCII letters, digits"),
     (["new", "other"], "declare a space: --space space.toml"),
     (["new", "other", "--real", "x", "0", "1"], "silence must be given"),
     ([*OPTIONS, "--real", "x", "0"], "--real must be followed by NAME LOW HIGH"),

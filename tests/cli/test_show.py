@@ -34,6 +34,20 @@ def test_show_says_what_is_pending_heard_late_expired_failed_and_below_the_floor
     assert [trial.get("age_rounds") for trial in printed["trials"]] == [None, 7, 6, 5, None, None, None, 1]
 
 
+def test_an_added_outcome_was_not_waited_for() -> None:
+    invoke("new", "lab", "--real", "x", "0", "1", "--silence", "unknown")
+    invoke("add", "x=0.5", "--value", "0.25")
+    assert invoke("show").stdout.splitlines()[-1].split() == ["1", "heard", "0.25", "0.5"]
+
+
+def test_a_filter_is_for_one_study() -> None:
+    for name in ("lab", "other"):
+        invoke("new", name, "--real", "x", "0", "1", "--silence", "unknown")
+    assert len(run_json("show")["studies"]) == 2
+    for given in (["--pending"], ["--older-than", "2d"]):
+        check_refused(["show", *given], "name the study: there are lab, other")
+
+
 FLOORLESS = ["--real", "x", "0", "1", "--seed", "0"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import belated
 from belated.plotting import study as drawing
 from belated.plotting.study import BLUE, ORANGE, VERMILLION, choose_unit, draw_study, needs_slant
 from belated.plotting.study_view import read_study_view
@@ -98,6 +99,23 @@ def test_the_same_study_gives_the_same_file(tmp_path: Path, ending: str) -> None
     draw_study(view, tmp_path / f"a{ending}", 50)
     draw_study(view, tmp_path / f"b{ending}", 50)
     assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
+
+
+def test_an_outcome_that_was_added_has_no_tail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.collections import LineCollection
+
+    study = belated.Study.create(space={"x": belated.Real(0, 1)}, silence="unknown", seed=0)
+    study.add({"x": 0.25}, 1.0)
+    study.tell(study.ask(), 2.0)
+    tails: list[float] = []
+
+    def save(figure, out, dpi) -> None:
+        drawn = [lines for lines in figure.axes[0].collections if isinstance(lines, LineCollection)]
+        tails.extend(tail[0, 1] for lines in drawn for tail in lines.get_segments())
+
+    monkeypatch.setattr(drawing, "save_page", save)
+    draw_study(read_study_view(study), tmp_path / "a.png", 50)
+    assert tails == [2.0]
 
 
 def test_every_status_is_drawn_in_its_colour(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_t
     """Show every trial of a study: pending and for how long, heard, late, expired or failed, and below the floor.
 
     Also what replaces a floor that was not stated, and each patience that the study chose by itself. Where there are
-    several studies and none is named, they are listed.
+    several studies and none is named, they are listed; --pending and --older-than are for one study.
 
     \b
     Examples:
@@ -40,7 +40,7 @@ def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_t
       $ belated show catalyst --pending --older-than 2d
     """
     name, _ = split_name(words, 0, "[NAME]")
-    if name is None and len(names := studies(url)) > 1:
+    if name is None and not pending and older_than is None and len(names := studies(url)) > 1:
         every = [summarize_study(study, study.trials()) for study in (Study.open(url, each) for each in names)]
         print_result({"studies": every}, in_json, lambda: format_studies(every))
         return

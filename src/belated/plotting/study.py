@@ -190,6 +190,7 @@ def draw_outcomes(page: StudyPage, view: StudyView, lanes: Sequence[tuple[str, A
     y = np.array([math.nan if trial.outcome is None else trial.outcome for trial in view.trials])
     late = np.array([trial.status == "late" for trial in view.trials], dtype=bool)
     there, outcome = np.isfinite(told), view.study.settings.objective
+    timed = np.array([trial.has_delay for trial in view.trials], dtype=bool)
     write_headline(axes, "Outcomes", "when it was heard; tail: since it was asked")
     if np.any(there):
         order = np.argsort(told[there], kind="stable")
@@ -197,7 +198,8 @@ def draw_outcomes(page: StudyPage, view: StudyView, lanes: Sequence[tuple[str, A
         axes.plot([*told[there][order], now], [*best, best[-1]], **BEST, label="best so far")
         for mask, colour, marks, word in ((there & ~late, GREY, HEARD, "heard"), (late, ORANGE, LATE, "late")):
             if np.any(mask):
-                axes.hlines(y[mask], asked[mask], told[mask], color=colour, **TAIL)
+                waited = mask & timed  # an outcome that was added with its query was not waited for
+                axes.hlines(y[waited], asked[waited], told[waited], color=colour, **TAIL)
                 axes.plot(told[mask], y[mask], **marks, label=word, zorder=4)
         floor = view.floor
         if floor.value is not None and (floor.stated or floor.used):
