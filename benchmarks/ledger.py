@@ -198,7 +198,7 @@ def prepare(system: System, url: str) -> str:
         ours: Any = open_store(url)
         if url.startswith("sqlite"):
             return sqlite_promise(lambda query: ours.connection.execute(query).fetchone()[0])
-        return postgres_promise(lambda query: ours.on(lambda c: c.execute(query).fetchone()[0]))
+        return postgres_promise(lambda query: ours.run(lambda c: c.execute(query).fetchone()[0]))
     import optuna
     from sqlalchemy import text
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -148,13 +149,18 @@ def test_the_command_prints_writes_and_removes_what_it_made(monkeypatch, capsys,
     assert not folders[0].exists()
 
 
+@pytest.fixture
+def readable_folder() -> Iterator[Path]:
+    """A folder that PostgreSQL's user may pass through; pytest's own folders are closed to others."""
+    with tempfile.TemporaryDirectory(prefix="belated-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @pytest.mark.faults
-def test_beside_its_peer_on_both_stores(tmp_path_factory):
+def test_beside_its_peer_on_both_stores(readable_folder):
     pytest.importorskip("optuna", reason="Optuna is not installed: pip install belated[bench]")
-    folder = Path(tmp_path_factory.mktemp("peer"))
-    for path in (folder, *folder.parents):
-        if path.owner() == folder.owner() and path.stat().st_mode & 0o5 != 0o5:
-            path.chmod(0o755)  # PostgreSQL's user passes through it
+    folder = readable_folder
     plan = ledger.Plan(clients=(1,), seconds=0.2, events=100, tells=3, trials=())
     lines = ledger.measure(plan, folder)
     assert [line.section for line in lines if line.subject == "Optuna, 1 client"] == [
