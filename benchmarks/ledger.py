@@ -515,7 +515,7 @@ def measure(plan: Plan, folder: Path, say: Callable[[str], None] = lambda words:
 
 
 def table(lines: Sequence[Line]) -> str:
-    """Sections of align_numbers columns, the numbers to build for under each line that has any."""
+    """Sections of aligned columns, the numbers to build for under each line that has any."""
     out: list[str] = []
     for section, rows, columns in sections(lines):
         head, *texts = align_numbers([[section, *columns], *([row.subject, *numbers(row, columns)] for row in rows)])

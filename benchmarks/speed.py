@@ -500,7 +500,7 @@ def measure(plan: Plan, noise: Noise, say: Callable[[str], None] = lambda words:
 
 
 def table(lines: Sequence[Line]) -> str:
-    """Sections of align_numbers columns; each line ends with the number to build for and whether it is met."""
+    """Sections of aligned columns; each line ends with the number to build for and whether it is met."""
     out: list[str] = []
     for section, rows, columns in sections(lines):
         sized = any(line.n is not None for line in rows)

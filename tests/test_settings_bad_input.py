@@ -10,25 +10,14 @@ from typing import Any
 import pytest
 
 import belated
-from belated import BelatedError, Choice, Integer, InvalidInput, Points, Real, Study
+from belated import Choice, Integer, InvalidInput, Points, Real, Study
+from tests.support.refusals import refusal
 
 SPACE = {"x": Real(0, 1), "n": Integer(1, 8), "act": Choice("relu", "tanh")}
 
 
 def create(**said: Any) -> Study:
     return Study.create(**{"space": SPACE, "seed": 0, "silence": "unknown", **said})
-
-
-def refused(error: type[Exception], call: Callable[[], Any]) -> str:
-    """The one sentence with which a call is refused."""
-    with pytest.raises(error) as caught:
-        call()
-    sentence = str(caught.value)
-    assert isinstance(caught.value, BelatedError)
-    assert sentence
-    assert "\n" not in sentence
-    assert len(sentence) < 400
-    return sentence
 
 
 @pytest.mark.parametrize(
@@ -58,7 +47,7 @@ def refused(error: type[Exception], call: Callable[[], Any]) -> str:
     ],
 )
 def test_spaces(space: Callable[[], Any], sentence: str) -> None:
-    assert sentence in refused(InvalidInput, lambda: create(space=space()))
+    assert sentence in refusal(InvalidInput, lambda: create(space=space()))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +71,7 @@ def test_spaces(space: Callable[[], Any], sentence: str) -> None:
     ],
 )
 def test_settings(said: dict[str, Any], sentence: str) -> None:
-    assert refused(InvalidInput, lambda: create(**said)).startswith(sentence)
+    assert refusal(InvalidInput, lambda: create(**said)).startswith(sentence)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +96,7 @@ def test_settings(said: dict[str, Any], sentence: str) -> None:
     ],
 )
 def test_names_of_studies(name: Any) -> None:
-    sentence = refused(InvalidInput, lambda: create(name=name))
+    sentence = refusal(InvalidInput, lambda: create(name=name))
     assert sentence.startswith("name must ")
     assert "name must be 1 to 128 ASCII letters, digits" in sentence
     assert "(got " in sentence
@@ -120,19 +109,19 @@ def test_good_names() -> None:
 
 @pytest.mark.parametrize("lam", [0, -0.1, math.nan, math.inf, "1"])
 def test_lambda(lam: Any) -> None:
-    sentence = refused(InvalidInput, lambda: belated.algorithms.paper("GP-UCB", lam=lam))
+    sentence = refusal(InvalidInput, lambda: belated.algorithms.paper("GP-UCB", lam=lam))
     assert sentence.startswith("lam must be a positive finite number (got ")
 
 
 @pytest.mark.parametrize("delta", [0, 1, -0.1, 1.1, math.nan, "0.1"])
 def test_delta(delta: Any) -> None:
-    sentence = refused(InvalidInput, lambda: belated.confidence.Theory(B_f=1.0, R=0.1, delta=delta))
+    sentence = refusal(InvalidInput, lambda: belated.confidence.Theory(B_f=1.0, R=0.1, delta=delta))
     assert sentence.startswith("delta must ")
     assert "(got " in sentence
 
 
 @pytest.mark.parametrize("lengthscale", [0, -1.0, math.nan, "short", True, (0.1, 0.0)])
 def test_lengthscales(lengthscale: Any) -> None:
-    sentence = refused(InvalidInput, lambda: belated.kernels.SE(lengthscale))
+    sentence = refusal(InvalidInput, lambda: belated.kernels.SE(lengthscale))
     assert sentence.startswith("lengthscale must be ")
     assert "(got " in sentence

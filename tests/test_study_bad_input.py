@@ -25,6 +25,7 @@ from belated import (
     Study,
     UnknownTrial,
 )
+from tests.support.refusals import refusal
 
 SPACE = {"x": Real(0, 1), "n": Integer(1, 8), "act": Choice("relu", "tanh")}
 HERE = {"x": 0.5, "n": 2, "act": "relu"}
@@ -44,23 +45,11 @@ def started(**said: Any) -> Study:
     return study
 
 
-def refused(error: type[Exception], call: Callable[[], Any]) -> str:
-    """The one sentence with which a call is refused."""
-    with pytest.raises(error) as caught:
-        call()
-    sentence = str(caught.value)
-    assert isinstance(caught.value, BelatedError)
-    assert sentence
-    assert "\n" not in sentence
-    assert len(sentence) < 400
-    return sentence
-
-
 def untouched(study: Study, error: type[Exception], call: Callable[[], Any]) -> str:
-    """The same, and the study is as it was."""
+    """The message of a refusal that leaves the study as it was."""
     events, trials = study.events(), study.trials()
     belief = study.posterior([HERE])
-    sentence = refused(error, call)
+    sentence = refusal(error, call)
     assert study.events() == events
     assert study.trials() == trials
     assert study.posterior([HERE]).mean.tolist() == belief.mean.tolist()
@@ -162,9 +151,9 @@ def test_a_clock_must_tell_the_time(reading: Any) -> None:
     study.ask()
     next(readings)  # 0, considered and asked at; one more when the trial was returned
     for call in (study.ask, lambda: study.tell(1, 0.5), lambda: study.add(HERE, 0.5), lambda: study.fail(1, "lost")):
-        assert refused(InvalidInput, call).startswith("the clock's reading must be a ")
+        assert refusal(InvalidInput, call).startswith("the clock's reading must be a ")
     assert len(study.events()) == 1
-    assert refused(InvalidInput, lambda: create(clock=5)) == "clock must be a function returning seconds (got 5)"
+    assert refusal(InvalidInput, lambda: create(clock=5)) == "clock must be a function returning seconds (got 5)"
 
 
 # Trials ---------------------------------------------------------------------------------------------------------------
@@ -258,8 +247,8 @@ def test_a_point_that_is_none_of_the_points() -> None:
         lambda: study.ask(params={"x": 0.25}),
         lambda: study.posterior([{"x": 0.25}]),
     ):
-        assert refused(Outside, call) == "x: value must be that of one of the 3 points (got 0.25)"
-    assert refused(InvalidInput, lambda: study.ask(params={"y": 1})).startswith("y: there is no such parameter")
+        assert refusal(Outside, call) == "x: value must be that of one of the 3 points (got 0.25)"
+    assert refusal(InvalidInput, lambda: study.ask(params={"y": 1})).startswith("y: there is no such parameter")
     assert study.trials() == []
 
 
@@ -290,9 +279,9 @@ def test_the_coordinate_of_a_context_is_named(context: Any, error: type[Exceptio
         lambda: study.posterior([HERE], context=context),
         lambda: study.recommend(context=context),
     ):
-        assert refused(error, call) == sentence
+        assert refusal(error, call) == sentence
     if context is not None:
-        assert refused(error, lambda: study.best(context=context)) == sentence
+        assert refusal(error, lambda: study.best(context=context)) == sentence
     assert study.trials() == []
 
 
@@ -311,7 +300,7 @@ def test_a_study_without_context_takes_none() -> None:
 def test_a_finite_space_that_is_exhausted_says_so() -> None:
     study = create(space=Points([0.0, 1.0]), repeats="never")
     study.ask(n=2)
-    sentence = refused(Exhausted, study.ask)
+    sentence = refusal(Exhausted, study.ask)
     assert "Every point of the space has been asked" in sentence
     assert 'repeats="never"' in sentence
     assert len(study.trials()) == 2

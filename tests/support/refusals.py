@@ -16,5 +16,5 @@ def refusal(error: type[BelatedError], call: Callable[[], object]) -> str:
     assert type(raised.value) is error
     text = str(raised.value)
     assert "\n" not in text
-    assert 10 < len(text) < 500
+    assert 10 < len(text) < 400
     return text

@@ -1,12 +1,9 @@
 """Measurements survive their file; a broken file is refused."""
 
-from dataclasses import replace
-
 import pytest
 from numpy.testing import assert_allclose
 
 from belated.errors import Unreadable
-from reproduction.theory import batches, bounds, coverage, experiments, tradeoff
 from reproduction.theory.measurements import Measurement, group_measurements, read_measurements, write_measurements
 
 ROWS = [
@@ -52,21 +49,3 @@ def test_a_missing_file_is_refused(tmp_path):
 def test_every_seed_must_have_every_x():
     with pytest.raises(Unreadable, match="different x"):
         group_measurements([Measurement("a", "b", "c", 1, 1.0, 0.0), Measurement("a", "b", "c", 2, 2.0, 0.0)])
-
-
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory):
-    """What a quick pass finds, with fewer and shorter runs still; read from its file, as a report does."""
-    found = []
-    for job in experiments.list_jobs(quick=True):
-        match job:
-            case coverage.CoverageJob():
-                job = replace(job, seeds=job.seeds[:3], T=6)
-            case coverage.EllipsoidJob() | bounds.RegretJob() | tradeoff.PatienceJob() | tradeoff.BoundCurveJob():
-                job = replace(job, T=10)
-            case batches.BatchJob():
-                job = replace(job, T=20)
-        found += experiments.run_job(job)
-    path = tmp_path_factory.mktemp("theory") / "theory.csv"
-    write_measurements(path, found)
-    return read_measurements(path)
