@@ -31,7 +31,7 @@ RegretKind = Literal["simple", "cumulative"]
 SILENCE_HELP = (
     'silence must be given: what does an unheard outcome mean? "floor" (no news is the worst news), '
     '"unknown" (it is coming, it is merely late), "waiting" (the floor while pending, then nothing), '
-    '"fading" (it could be either: the delays will tell), or "ignored"'
+    '"fading" (it could be either: the delays will tell); for comparison also "ignored" and "nearest"'
 )
 
 
