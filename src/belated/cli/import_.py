@@ -22,8 +22,8 @@ def import_(words: tuple[str, ...], url: str, in_json: bool, dry_run: bool) -> N
 
     The file is imported completely or not at all; importing it again changes nothing. A CSV has a column for every
     parameter (context.NAME for a context's) and, where known, outcome (or value), noise, asked_at (or at), told_at,
-    failure. An outcome without both times has no delay. Rows of two files with the same content are one experiment, unless a column key
-    tells them apart; within one file they are two.
+    failure. An outcome without both times has no delay. Rows of two files with the same content are one experiment,
+    unless a column key tells them apart; within one file they are two.
 
     \b
     Example:
