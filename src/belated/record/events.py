@@ -120,7 +120,11 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 
 def event_from_dict(plain: Mapping[str, Any]) -> Event:
     """The event that `event_to_dict` wrote."""
-    return _make_event(dict(plain))
+    fields = dict(plain)
+    kind = KINDS[fields.pop("event")]
+    if kind is Amended and fields.get("limits") is not None:
+        fields["limits"] = tuple(fields["limits"])
+    return kind(**fields)
 
 
 def event_to_columns(event: Event) -> tuple[str, int | None, str | None, int, str]:
@@ -131,11 +135,4 @@ def event_to_columns(event: Event) -> tuple[str, int | None, str | None, int, st
 
 def parse_event(body: str) -> Event:
     """The event whose JSON this is."""
-    return _make_event(json.loads(body))
-
-
-def _make_event(words: dict[str, Any]) -> Event:
-    kind = KINDS[words.pop("event")]
-    if kind is Amended and words.get("limits") is not None:
-        words["limits"] = tuple(words["limits"])
-    return kind(**words)
+    return event_from_dict(json.loads(body))
