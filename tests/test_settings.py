@@ -19,6 +19,7 @@ from belated import Contradiction, InvalidInput, Real, Study
 from belated.learner.gp.kernels import SE
 from belated.learner.silence import Floor, Ignored, Nearest, Unknown, Waiting
 from belated.patience import Patience
+from belated.settings import Settings
 
 X = {"x": belated.Real(0, 1)}
 GRID = belated.Points([i / 8 for i in range(9)])
@@ -71,7 +72,7 @@ NAMES = {
     Study.trials: "",
     belated.simulate: "study f delay rounds seed noise contexts every workers choose",
     belated.measure_regret: "study f best",
-    belated.algorithms.paper: "name kernel lam beta refit_every start",
+    belated.algorithms.paper: "name kernel lam beta refit_every start fitted_to",
     belated.confidence.Theory: "B_f R delta horizon gain",
 }
 
@@ -159,9 +160,10 @@ def test_saying_what_is_implied_is_no_contradiction(name: str) -> None:
 def test_contradictions_say_what_is_implied(name: str) -> None:
     silence, late, _, _ = SIX[name]
     word = silence.spec()["silence"]
-    for other in {"floor", "unknown", "waiting", "ignored"} - {word}:
+    instead = ', or ask for "unknown" or "nearest"' if name.endswith("SDF") else ""
+    for other in {"floor", "unknown", "waiting", "ignored", "fading"} - {word} - ({"unknown"} if instead else set()):
         sentence = refusal(Contradiction, algorithm=name, silence=other, **patience_of(name))
-        assert sentence.startswith(f'{name} implies silence="{word}"; leave silence out (got ')
+        assert sentence.startswith(f'{name} implies silence="{word}"; leave silence out{instead} (got ')
         assert other in sentence.lower()
     for other in {"use", "ignore"} - {late}:
         sentence = refusal(Contradiction, algorithm=name, late=other, **patience_of(name))
@@ -271,6 +273,22 @@ def test_every_query_counts_where_there_is_a_context_or_the_user_says_so() -> No
     assert said.settings.problem.cumulative
     with pytest.raises(InvalidInput, match=r"regret must be one of simple, cumulative \(got 'best'\)"):
         Study.create(space=X, silence="unknown", regret="best")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("silence", ["unknown", "nearest", belated.silence.Nearest(k=2)])
+@pytest.mark.parametrize("name", ["GP-UCB-SDF", "GP-TS-SDF"])
+def test_the_sdf_pair_takes_another_silence_when_asked_for(name: str, silence: str | belated.silence.Nearest) -> None:
+    """The footnote of Section 3.1: an unheard outcome may count as the posterior mean, or that of its neighbours."""
+    study = create(algorithm=name, silence=silence, patience=3)
+    assert study.settings.silence in (belated.silence.Unknown(), belated.silence.Nearest(), silence)
+    assert Settings.of(json.loads(json.dumps(study.settings.spec()))) == study.settings
+
+
+def test_fits_of_version_0_1_looked_at_the_heard() -> None:
+    spec = create(algorithm="GP-UCB-SDF", patience=3).settings.spec()
+    assert Settings.of(spec).algorithm == belated.algorithms.paper("GP-UCB-SDF")
+    del spec["algorithm"]["fitted_to"]
+    assert Settings.of(spec).algorithm == belated.algorithms.paper("GP-UCB-SDF", fitted_to="heard")
 
 
 def test_a_spec_of_version_0_1_still_opens(tmp_path: Path) -> None:

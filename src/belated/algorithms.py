@@ -6,7 +6,7 @@
 """
 
 from belated.learner.algorithms import DEFAULT, PAPER, Algorithm, Implied, Model, Move, Opening, paper
-from belated.learner.fitting import Fitting, Heard, HeardAndSettled, Schedule
+from belated.learner.fitting import Fitting, Heard, HeardAndSettled, OwnData, Schedule
 from belated.learner.gp.fit import HyperPrior
 from belated.learner.gp.scale import FloorToOne, Robust
 from belated.learner.width import BetaWidth, CensoredWidth
@@ -26,6 +26,7 @@ __all__ = [
     "Model",
     "Move",
     "Opening",
+    "OwnData",
     "Robust",
     "Schedule",
     "paper",

@@ -129,8 +129,9 @@ RENAMED = {"objective": "regret"}
 
 
 def _translate(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A stored spec with the present names."""
-    return {RENAMED.get(name, name): value for name, value in spec.items()}
+    """A stored spec with the present names; in version 0.1 every algorithm of the paper was fitted to the heard."""
+    renamed = {RENAMED.get(name, name): value for name, value in spec.items()}
+    return renamed | {"algorithm": {"fitted_to": "heard"} | dict(renamed["algorithm"])}
 
 
 def settle_settings(
@@ -213,12 +214,15 @@ def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silenc
         if given is None:
             raise InvalidInput(SILENCE_HELP)
         return given
-    if given is not None and given != algorithm.implied.silence:
-        implied = algorithm.implied.silence.name
-        raise Contradiction(
-            f'{algorithm.name} implies silence="{implied}"; leave silence out (got {format_value(typed)})'
-        )
-    return algorithm.implied.silence
+    implied, on_request = algorithm.implied.silence, algorithm.implied.silences_on_request
+    if given is None or given == implied:
+        return implied
+    if given.name in on_request:
+        return given
+    instead = ", or ask for " + " or ".join(f'"{name}"' for name in on_request) if on_request else ""
+    raise Contradiction(
+        f'{algorithm.name} implies silence="{implied.name}"; leave silence out{instead} (got {format_value(typed)})'
+    )
 
 
 def _settle_implied(

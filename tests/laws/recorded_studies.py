@@ -71,6 +71,10 @@ def scenes() -> dict[str, Scene]:
     by_hand = {"kernel": kernels.SE(0.2), "lam": 0.05, "refit_every": None}
     theory = confidence.Theory(B_f=1.0, R=0.1, delta=0.1, horizon=50)
     silences = ("floor", "unknown", "waiting", "fading", "ignored", "nearest")
+
+    def heard(name: str) -> dict[str, Any]:
+        return {"algorithm": algorithms.paper(name, fitted_to="heard")}
+
     table = {f"{name} on a list": Scene(GRID, _paper(name)) for name in six}
     table |= {f"{name} in a box": Scene(SQUARE, _paper(name), failures=True) for name in six[::2]}
     table |= {f"{name} with a context": Scene(SQUARE, _paper(name), CONTEXT) for name in six[1::2]}
@@ -119,6 +123,10 @@ def scenes() -> dict[str, Scene]:
         "GP-UCB-SDF, many rounds": Scene(GRID, _paper("GP-UCB-SDF"), rounds=130),
         "GP-BTS, many rounds in a box": Scene(SQUARE, _paper("GP-BTS"), rounds=70),
         "GP-BUCB after uncertainty sampling": Scene(SQUARE, {"algorithm": algorithms.paper("GP-BUCB", start=4)}),
+        "GP-UCB-SDF, fitted to the heard": Scene(GRID, _paper("GP-UCB-SDF") | heard("GP-UCB-SDF"), rounds=60),
+        "GP-BTS, fitted to the heard, in a box": Scene(SQUARE, _paper("GP-BTS") | heard("GP-BTS"), failures=True),
+        "GP-UCB-SDF, unknown": Scene(GRID, _paper("GP-UCB-SDF") | {"silence": "unknown"}),
+        "GP-TS-SDF, nearest, in a box": Scene(SQUARE, _paper("GP-TS-SDF") | {"silence": "nearest"}),
     }
 
 

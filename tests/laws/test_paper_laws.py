@@ -10,11 +10,14 @@ m        patience, inf for the four baselines
 the solver, the scale of y, nor β_t and λ. Only the normals of a Thompson draw must be the same, default_rng([seed, t]).
 """
 
+import itertools
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import belated
 from belated.learner.algorithms import paper
@@ -99,10 +102,12 @@ def matern(P, lengthscale):
 # The paper
 
 
-def transcribed(name, world, K, *, m=math.inf, lam=0.05, beta=1.0, seed=0, start=0, floor=0.0, ceiling=1.0):
-    """x_1 … x_T as rows of P. Eq. (1), (2), (3); ties to the lowest row."""
+def transcribed(name, world, K, *, m=math.inf, lam=0.05, beta=1.0, seed=0, start=0, floor=0.0, ceiling=1.0, fits=None):
+    """x_1 … x_T as rows of P. Eq. (1), (2), (3); ties to the lowest row. `fits`: hyperparameters by t, for K and λ."""
     sdf, thompson, x = name in SDF, "TS" in name, []
     for t in range(1, T + 1):
+        if fits is not None and t in fits:
+            K, lam = se(world.P, fits[t].lengthscales, fits[t].variance), fits[t].lam
         X, age, Ct = np.array(x, dtype=int), world.age[t - 1, : t - 1], world.open(t)
         seen = world.delay[: t - 1] <= np.minimum(m, age)
         y_tilde = censored(world.f[X] + world.noise[: t - 1], seen, floor, ceiling)
@@ -182,10 +187,14 @@ def beta_t(name, beta, t, K, X, lam):
 # Belated
 
 
-def asked(
-    name, world, kernel, *, m=math.inf, lam=0.05, beta=1.0, seed=0, start=0, goal="maximize", floor=0.0, ceiling=1.0
-):
-    """x_1 … x_T as rows of P. What comes in one round is told in a shuffled order, what is late is told late."""
+def asked(name, world, kernel, *, lam=0.05, beta=1.0, start=0, **how):
+    """x_1 … x_T as rows of P, for an algorithm that fits nothing."""
+    given = None if isinstance(beta, Theory) else lam
+    return driven(paper(name, kernel=kernel, lam=given, beta=beta, refit_every=None, start=start), world, **how)[0]
+
+
+def driven(algorithm, world, *, m=math.inf, seed=0, goal="maximize", floor=0.0, ceiling=1.0, initial=None):
+    """x_1 … x_T as rows of P, and the study. What comes in one round is told in a shuffled order, late is told late."""
     clock, sign = Clock(), 1.0 if goal == "maximize" else -1.0
     patience = {} if math.isinf(m) else {"patience": m if world.started is None else f"{m}s"}
     study = belated.Study.create(
@@ -194,14 +203,8 @@ def asked(
         goal=goal,
         floor=None if floor is None else sign * floor,
         ceiling=None if ceiling is None else sign * ceiling,
-        algorithm=paper(
-            name,
-            kernel=kernel,
-            lam=None if isinstance(beta, Theory) else lam,
-            beta=beta,
-            refit_every=None,
-            start=start,
-        ),
+        algorithm=algorithm,
+        initial=initial,
         seed=seed,
         clock=clock,
         **patience,
@@ -225,7 +228,7 @@ def asked(
         assert world.started is None or trial.asked_at == world.started[t - 1]
         (row,) = np.flatnonzero(np.all(world.Q == [trial.params["x0"], trial.params["x1"]], axis=1))
         x.append(world.open(t)[row])
-    return x
+    return x, study
 
 
 class Clock:
@@ -365,6 +368,82 @@ def test_ties_go_to_the_lowest_row(beta):
     chosen = asked("GP-UCB-SDF", world, SE(0.6), m=7, beta=beta)
     assert chosen == transcribed("GP-UCB-SDF", world, se(Q, 0.6), m=7, beta=beta)
     assert chosen[:4] == [0, 14, 2, 12]  # a corner, the one opposite, and the lower one of the other two first
+
+
+# With hyperparameters fitted every ten rounds (App. C)
+
+
+class Theta(NamedTuple):
+    """Hyperparameters; to begin with those before any fit."""
+
+    lengthscales: tuple = (0.2, 0.2)
+    variance: float = 1.0
+    lam: float = 1e-3
+
+
+BOX = np.log([(0.005, 10.0), (0.005, 10.0), (1e-3, 1e2), (1e-6, 1.0)])  # l, l, variance, λ
+
+
+def fitted_every_ten(name, world, m, seed, fitted_to):
+    """What was asked, and the hyperparameters that it was asked with, from t on."""
+    x, study = driven(paper(name, fitted_to=fitted_to), world, m=m, seed=seed, initial=0)
+    fits = {1: Theta()}
+    for event in study.events():
+        if isinstance(event, belated.events.Asked) and event.fitted is not None:
+            kernel = event.fitted["kernel"]
+            fits[event.number] = Theta(tuple(kernel["lengthscale"]), kernel["variance"], event.fitted["lam"])
+    return x, fits
+
+
+def data_of(name, world, x, t, m, fitted_to, theta):
+    """X, y that hyperparameters are fitted to before query t; `theta` are those so far."""
+    X, age = np.array(x[: t - 1]), world.age[t - 1, : t - 1]
+    seen = world.delay[: t - 1] <= np.minimum(m, age)
+    y_tilde = censored(world.f[X] + world.noise[: t - 1], seen, 0.0, 1.0)
+    if fitted_to == "heard" or name in ("GP-UCB", "asy-TS"):
+        return X[seen], y_tilde[seen]
+    if name in SDF:  # Eq. (1): the censored feedback, zeros included
+        return X, y_tilde
+    mu = weights(se(world.P, theta.lengthscales, theta.variance), X[seen], theta.lam) @ y_tilde[seen]
+    return X, np.where(seen, y_tilde, mu[X])  # hallucinations
+
+
+def surprise(theta, world, X, y):
+    """-log p(y | X) at log θ."""
+    *l, variance, lam = np.exp(theta)
+    K = se(world.P, l, variance)[np.ix_(X, X)] + lam * np.eye(len(X))
+    return 0.5 * (y @ np.linalg.solve(K, y) + np.linalg.slogdet(K)[1] + len(y) * np.log(2 * np.pi))
+
+
+def gain_by_search(theta, world, X, y):
+    """How much less surprising y becomes when the search for θ goes on from here."""
+    here = np.log([*theta.lengthscales, theta.variance, theta.lam])
+    found = minimize(surprise, here, (world, X, y), method="L-BFGS-B", bounds=BOX)
+    return surprise(here, world, X, y) - found.fun
+
+
+@pytest.mark.parametrize("fitted_to", ["own", "heard"])
+@pytest.mark.parametrize(("name", "m"), with_patience(ms=(5,)))
+def test_fitted_every_ten_rounds(name, m, fitted_to):
+    """Every fit is a maximum of the likelihood of the data that it should look at, and every query follows from it."""
+    world = a_world(20)
+    x, fits = fitted_every_ten(name, world, m, 20, fitted_to)
+    assert list(fits) == [1, 11, 21, 31, 41, 51]
+    assert x == transcribed(name, world, None, m=m, seed=20, fits=fits)
+    for before, t in itertools.pairwise(fits):
+        data = data_of(name, world, x, t, m, fitted_to, fits[before])
+        assert gain_by_search(fits[t], world, *data) < 0.01
+
+
+@pytest.mark.parametrize(("name", "m"), with_patience(("GP-UCB-SDF", "GP-TS-SDF", "GP-BUCB", "GP-BTS"), ms=(5,)))
+def test_the_search_tells_the_two_readings_apart(name, m):
+    """Fitted to one of them, θ is no maximum for the other."""
+    world = a_world(20)
+    for fitted_to, other in (("own", "heard"), ("heard", "own")):
+        x, fits = fitted_every_ten(name, world, m, 20, fitted_to)
+        steps = itertools.pairwise(fits)
+        gains = [gain_by_search(fits[t], world, *data_of(name, world, x, t, m, other, fits[s])) for s, t in steps]
+        assert max(gains) > 0.1
 
 
 # The comparison can fail

@@ -12,7 +12,7 @@ import pytest
 from belated.errors import InvalidInput
 from belated.learner.algorithms import DEFAULT, PAPER, Implied, Opening, find_algorithm, paper
 from belated.learner.confidence import Constant, Theory
-from belated.learner.fitting import Fitting, Heard, HeardAndSettled, Schedule
+from belated.learner.fitting import Fitting, Heard, HeardAndSettled, OwnData, Schedule
 from belated.learner.gp.fit import HyperPrior
 from belated.learner.gp.kernels import SE, Matern52, Product
 from belated.learner.gp.scale import FloorToOne, Robust
@@ -55,7 +55,7 @@ def test_the_papers_six(name, silence, policy, late, patience, widened):
     assert algorithm.model.scaling == FloorToOne()
     assert algorithm.model.mean == "zero"
     assert algorithm.fitting.prior == HyperPrior()
-    assert algorithm.fitting.data == Heard()
+    assert algorithm.fitting.data == OwnData()  # of its own GP, Eq. (1)
     assert algorithm.fill_noise == 0.0
     assert algorithm.model.kernel is None
     assert algorithm.model.lam is None
@@ -69,6 +69,13 @@ def test_there_are_six():
 def test_they_are_the_table_of_silences_and_policies():
     pairs = {(type(a.implied.silence), type(a.moves[0].policy)) for a in PAPER.values()}
     assert pairs == {(s, p) for s in (Floor, Unknown, Ignored) for p in (UCB, ThompsonSampling)}
+
+
+def test_what_is_fitted_to_can_be_chosen():
+    assert paper("GP-UCB-SDF", fitted_to="heard").fitting.data == Heard()
+    assert paper("GP-UCB-SDF", fitted_to="own") == paper("GP-UCB-SDF")
+    with pytest.raises(InvalidInput, match=r"^fitted_to must be one of own, heard \(got 'told'\)"):
+        paper("GP-UCB-SDF", fitted_to="told")
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -210,6 +217,7 @@ def test_a_spec_is_plain():
         "beta": {"B_f": 2.0, "R": 0.1, "delta": 0.1, "horizon": 100, "gain": "realised"},
         "refit_every": None,
         "start": 3,
+        "fitted_to": "own",
     }
     assert paper("GP-UCB", lam=0.1).spec()["beta"] == 1.0
     assert paper("GP-UCB", lam=0.1).spec()["lam"] == 0.1

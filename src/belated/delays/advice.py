@@ -27,9 +27,10 @@ from belated.errors import InvalidInput, NotPositiveDefinite
 from belated.learner.arrays import Array
 from belated.learner.belief import ModelBelief
 from belated.learner.blas import use_one_thread
-from belated.learner.choice.decide import compute_width, find_scale, make_gp, scale_history, try_hyperparameters
+from belated.learner.choice.decide import compute_width, find_scale, make_gp, try_hyperparameters
 from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.delays.survival import ENOUGH, Arrivals, Band, spread_evenly
+from belated.learner.history import scale_history
 from belated.patience import SECONDS, Patience
 from belated.record.choices import Knowledge, gather_knowledge
 from belated.record.events import Adjusted
@@ -248,7 +249,7 @@ class AdviceBasis:
         problem, h, t = self.known.problem, self.known.history, self.known.t
         rows = np.flatnonzero(~h.gone)[-NEWEST:]
         gp = make_gp(problem, fitted, t)
-        lams = scale_history(problem, h, find_scale(problem, h, fitted)).own_lams(gp)[rows]
+        lams = scale_history(h, problem.bounds, find_scale(problem, h, fitted)).own_lams(gp)[rows]
         posterior = gp.condition(h.X[rows], np.full(len(rows), gp.mean), lams)
         none = np.zeros(len(rows), dtype=bool)
         beta = compute_width(problem, ModelBelief(posterior, none, none), problem.algorithm.moves[0], t, Cache())

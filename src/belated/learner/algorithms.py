@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from belated.errors import InvalidInput
 from belated.learner.confidence import Constant, Theory
-from belated.learner.fitting import Fitting, HeardAndSettled, Schedule
+from belated.learner.fitting import FitData, Fitting, Heard, HeardAndSettled, OwnData, Schedule
 from belated.learner.gp.fit import FEWEST, HyperPrior
 from belated.learner.gp.kernels import SE, Kernel, Matern52, read_kernel
 from belated.learner.gp.scale import FloorToOne, Robust, Scaling
@@ -52,6 +52,7 @@ class Implied:
     """
 
     silence: Silence | None = None
+    silences_on_request: tuple[str, ...] = ()  # that a study may ask for instead, by name
     late: Literal["use", "ignore"] | None = None
     repeats: Literal["always", "heard", "never"] | None = None
     patience: Literal["needed", "none"] | None = None
@@ -92,6 +93,8 @@ class Opening:
         return min(20, 2 * coordinates + 2) if self.space_filling is None else self.space_filling
 
 
+# What `paper(fitted_to=...)` takes, and what it means.
+FITTED_TO: dict[str, FitData] = {"own": OwnData(), "heard": Heard()}
 BETA, AS_IN_THE_PAPER, EVERY_TEN_ROUNDS = BetaWidth(), Model(), Fitting()
 
 
@@ -135,6 +138,7 @@ class Algorithm:
             else {"B_f": beta.B_f, "R": beta.R, "delta": beta.delta, "horizon": beta.horizon, "gain": beta.gain},
             "refit_every": self.fitting.schedule.every,
             "start": self.opening.uncertainty,
+            "fitted_to": next((name for name, data in FITTED_TO.items() if data == self.fitting.data), None),
         }
 
 
@@ -153,7 +157,13 @@ def _make_sdf(name: str, policy: Policy) -> Algorithm:
     return Algorithm(
         name=name,
         moves=(Move(policy),),
-        implied=Implied(silence=Floor(), late="ignore", repeats="always", patience="needed"),
+        implied=Implied(
+            silence=Floor(),
+            silences_on_request=("unknown", "nearest"),  # footnote of §3.1
+            late="ignore",
+            repeats="always",
+            patience="needed",
+        ),
         width=CensoredWidth(),
         opening=Opening(space_filling=5),
     )
@@ -195,6 +205,7 @@ def paper(
     beta: float | Beta = 1.0,
     refit_every: int | None = 10,
     start: int = 0,
+    fitted_to: Literal["own", "heard"] = "own",
 ) -> Algorithm:
     """One of the paper's six with any part fixed by hand; a part given is never fitted.
 
@@ -203,6 +214,8 @@ def paper(
     beta         a number (1 in all of the paper's experiments), or confidence.Theory(...), which also sets λ = 1 + 2/T
     refit_every  rounds between fits; None fits nothing
     start        uncertainty-sampling queries first (what GP-BUCB's theory asks for)
+    fitted_to    "own": fits look at the data of the method's own GP (Eq. (1)), with unheard outcomes filled as its
+                 silence says, zeros or hallucinations; "heard": at what was heard alone
 
     >>> from belated import Points, Study, algorithms, kernels
     >>> algorithm = algorithms.paper("GP-UCB-SDF", kernel=kernels.SE(0.1), lam=0.05, refit_every=None)
@@ -224,6 +237,8 @@ def paper(
         raise InvalidInput(f"refit_every must be a positive whole number or None (got {refit_every!r})")
     if isinstance(start, bool) or not isinstance(start, int) or start < 0:
         raise InvalidInput(f"start must be a whole number of at least 0 (got {start!r})")
+    if fitted_to not in FITTED_TO:
+        raise InvalidInput(f"fitted_to must be one of {', '.join(FITTED_TO)} (got {format_value(fitted_to)})")
     if isinstance(beta, Theory) and lam is not None:
         raise InvalidInput("lam is set by confidence.Theory to 1 + 2/T; leave it out")
     whole_by_hand = kernel is not None and (lam is not None or isinstance(beta, Theory))
@@ -232,7 +247,7 @@ def paper(
         known,
         width=replace(known.width, beta=beta),
         model=replace(known.model, kernel=kernel, lam=None if lam is None else float(lam)),
-        fitting=replace(known.fitting, schedule=Schedule(refit_every)),
+        fitting=replace(known.fitting, schedule=Schedule(refit_every), data=FITTED_TO[fitted_to]),
         opening=Opening(space_filling=space_filling, uncertainty=start),
     )
 
@@ -249,6 +264,7 @@ def read_algorithm(spec: Mapping[str, Any]) -> Algorithm:
         beta=Theory(**beta) if isinstance(beta, Mapping) else beta,
         refit_every=spec["refit_every"],
         start=spec["start"],
+        fitted_to=spec["fitted_to"],
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.gp.posterior import GP, GrowingPosterior, Posterior
 from belated.learner.history import History, order_by_arrival
-from belated.learner.silence import Silence, fill_with_belief
+from belated.learner.silence import Filled, Silence, fill_with_belief
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,23 @@ class FactorCache:
     belief: GrowingPosterior = field(default_factory=GrowingPosterior)
 
 
+def fill_outcomes(gp: GP, silence: Silence, h: History, memory: FactorCache) -> tuple[Filled, Callable[[], Posterior]]:
+    """The rows of a belief with their ỹ, and what gives the belief from the known rows alone."""
+    floor = gp.mean if h.floor is None else h.floor
+    known = replace(h, y=np.where(h.infeasible, floor, h.y))
+    lams = h.own_lams(gp)
+    rows = order_by_arrival(h)
+
+    @cache
+    def believe_heard() -> Posterior:
+        return memory.heard.condition(gp, h.number[rows], h.X[rows], known.y[rows], lams[rows])
+
+    filled = silence.fill(known, floor, believe_heard)
+    if np.any(np.isnan(filled.y_tilde)):
+        raise InvalidInput(f"{silence!r} left an outcome unfilled")
+    return filled, believe_heard
+
+
 def believe(
     gp: GP,
     silence: Silence,
@@ -64,20 +82,8 @@ def believe(
     deviation is that share of the distance. So a fill counts in full where little is known, and hardly at all near
     outcomes that were heard."""
     memory = memory or FactorCache()
-    floor = gp.mean if h.floor is None else h.floor
-    h = replace(h, y=np.where(h.infeasible, floor, h.y))
     lams = h.own_lams(gp)
-    in_order = order_by_arrival(h)
-    made: list[Posterior] = []
-
-    def heard() -> Posterior:
-        if not made:
-            made.append(memory.heard.condition(gp, h.number[in_order], h.X[in_order], h.y[in_order], lams[in_order]))
-        return made[0]
-
-    rows, y_tilde, shares, widths = silence.fill(h, floor, heard)
-    if np.any(np.isnan(y_tilde)):
-        raise InvalidInput(f"{silence!r} left an outcome unfilled")
+    (rows, y_tilde, shares, widths), heard = fill_outcomes(gp, silence, h, memory)
     if fill_noise:  # fills change from ask to ask: their rows come last, so that the factor of the others is kept
         last = np.lexsort((h.order[rows], h.pending[rows]))
         rows, y_tilde = rows[last], y_tilde[last]

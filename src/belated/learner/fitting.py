@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from belated.learner.arrays import Mask
+from belated.learner.arrays import Array, Mask
+from belated.learner.belief import FactorCache, fill_outcomes
 from belated.learner.gp.fit import HyperPrior
-from belated.learner.gp.scale import Bounds
-from belated.learner.history import History
+from belated.learner.gp.posterior import GP
+from belated.learner.gp.scale import Bounds, Scale, Scaling
+from belated.learner.history import History, scale_history
 from belated.learner.silence import Silence
 from belated.validation import Fieldless
 
@@ -46,23 +48,65 @@ class Schedule:
         return t - last >= max(self.every, math.ceil(self.growth * last) if last >= 10 * self.every else 0)
 
 
+class FitRows(NamedTuple):
+    """What a fit looks at, in the order of asking and on the model's scale."""
+
+    X: Array
+    y: Array
+    lams: Array  # the outcome's own noise variance, NaN where lam is fitted
+    scale: Scale
+    shares: Array | None = None  # of rows that count in part: their noise is λ / share; None: all count in full
+
+
 class FitData(Protocol):
     """Which outcomes hyperparameters are fitted to."""
 
-    def select(self, h: History, silence: Silence, bounds: Bounds) -> tuple[Mask, History]:
-        """The rows to fit to, and the history with an outcome in each of them (user's units)."""
+    def select(self, h: History, bounds: Bounds, scaling: Scaling, silence: Silence, gp: GP) -> FitRows:
+        """The rows to fit to; `gp` has the hyperparameters so far."""
+
+
+def _select_rows(h: History, rows: Mask, bounds: Bounds, scaling: Scaling) -> FitRows:
+    scale = scaling(bounds, h.y[rows])
+    scaled = scale_history(h, bounds, scale)
+    return FitRows(scaled.X[rows], scaled.y[rows], scaled.lams[rows], scale)
 
 
 class Heard(Fieldless):
     """What was heard, and nothing else.
 
     >>> from belated import algorithms
-    >>> algorithms.PAPER["GP-BUCB"].fitting.data
+    >>> algorithms.paper("GP-UCB-SDF", fitted_to="heard").fitting.data
     Heard()
     """
 
-    def select(self, h: History, silence: Silence, bounds: Bounds) -> tuple[Mask, History]:
-        return h.seen, h
+    def select(self, h: History, bounds: Bounds, scaling: Scaling, silence: Silence, gp: GP) -> FitRows:
+        return _select_rows(h, h.seen, bounds, scaling)
+
+
+class OwnData(Fieldless):
+    """The data of the method's own GP: what its belief is made of, with unheard outcomes filled as its silence says.
+
+    A fill that needs a belief takes it from the hyperparameters so far. Where silence is ignored, this is what was
+    heard.
+
+    >>> from belated import algorithms
+    >>> algorithms.PAPER["GP-BUCB"].fitting.data
+    OwnData()
+    """
+
+    def select(self, h: History, bounds: Bounds, scaling: Scaling, silence: Silence, gp: GP) -> FitRows:
+        scale = scaling(bounds, h.y[h.seen])
+        scaled = scale_history(h, bounds, scale)
+        filled, _ = fill_outcomes(gp, silence, scaled, FactorCache())
+        in_order = np.argsort(filled.rows, kind="stable")
+        rows, shares = filled.rows[in_order], filled.shares
+        return FitRows(
+            scaled.X[rows],
+            filled.y_tilde[in_order],
+            scaled.lams[rows],
+            scale,
+            None if shares is None else shares[in_order],
+        )
 
 
 class HeardAndSettled(Fieldless):
@@ -73,14 +117,15 @@ class HeardAndSettled(Fieldless):
     HeardAndSettled()
     """
 
-    def select(self, h: History, silence: Silence, bounds: Bounds) -> tuple[Mask, History]:
+    def select(self, h: History, bounds: Bounds, scaling: Scaling, silence: Silence, gp: GP) -> FitRows:
         if silence.forgets or bounds.floor is None:
-            return h.seen, h
-        return h.settled & ~h.infeasible, replace(h, y=np.where(h.seen, h.y, bounds.floor))
+            return _select_rows(h, h.seen, bounds, scaling)
+        filled = replace(h, y=np.where(h.seen, h.y, bounds.floor))
+        return _select_rows(filled, h.settled & ~h.infeasible, bounds, scaling)
 
 
-# Hyperparameters every ten rounds (App. C), fitted to what was heard.
-EVERY_TEN, HEARD, NO_PRIOR = Schedule(10), Heard(), HyperPrior()
+# Hyperparameters every ten rounds (App. C), fitted to the data of the method's own GP (Eq. (1)).
+EVERY_TEN, OWN_DATA, NO_PRIOR = Schedule(10), OwnData(), HyperPrior()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,5 +140,5 @@ class Fitting:
     """
 
     schedule: Schedule = EVERY_TEN
-    data: FitData = HEARD
+    data: FitData = OWN_DATA
     prior: HyperPrior = NO_PRIOR

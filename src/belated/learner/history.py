@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Mask
 from belated.learner.gp.posterior import GP
+from belated.learner.gp.scale import Bounds, Scale
 
 
 def in_time(delay: Array, age: Array, m: float | Array) -> Mask:
@@ -48,6 +49,18 @@ class History:
 
     def own_lams(self, gp: GP) -> Array:
         return np.where(np.isnan(self.lams), gp.lam, self.lams)
+
+
+def scale_history(h: History, bounds: Bounds, scale: Scale) -> History:
+    """The history on the model's scale, with the floor or the value that replaces it."""
+    floor = bounds.stand_in(h.y[h.seen])
+    on_model = scale.to_model if bounds.floor is None else scale.to_model_unbounded
+    return replace(
+        h,
+        y=scale.to_model(h.y),
+        lams=np.square(h.lams / scale.width),
+        floor=None if floor is None else float(on_model(np.array(floor))),
+    )
 
 
 def order_by_arrival(h: History) -> NDArray[np.intp]:

@@ -16,14 +16,14 @@ from belated.errors import Contradiction, Exhausted, NotPositiveDefinite
 from belated.learner import confidence
 from belated.learner.algorithms import DEFAULT, PAPER, Algorithm, Model, Move, paper
 from belated.learner.choice import decide as module
-from belated.learner.choice.decide import compute_belief, compute_width, decide, find_scale, refit, scale_history
+from belated.learner.choice.decide import compute_belief, compute_width, decide, find_scale, refit
 from belated.learner.choice.problem import LISTED, Cache, Hyperparameters, Problem, Situation
 from belated.learner.confidence import Theory
 from belated.learner.fitting import Fitting, Schedule
 from belated.learner.gp.kernels import SE, Matern52, Product
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Scale
-from belated.learner.history import History
+from belated.learner.history import History, scale_history
 from belated.learner.policies import UCB, Greedy, LogEI, Overtaking, ThompsonSampling, UncertaintySampling
 from belated.learner.silence import Floor, Halfway, Unknown, Waiting
 from belated.settings import settle_settings
@@ -485,7 +485,7 @@ def test_on_the_models_scale_the_floor_is_the_worst(goal, floor, expected):
     problem = problem_of(LIST, floor=floor, ceiling=None, goal=goal)
     h = told(rows(problem, 4), [0.5, 0.9, 0.2, 77.0], pending=1, noise=0.3)
     scale = find_scale(problem, h, None)
-    scaled = scale_history(problem, h, scale)
+    scaled = scale_history(h, problem.bounds, scale)
     assert scale.to_user(np.array(scaled.floor)) == pytest.approx(expected)
     assert scaled.floor <= np.nanmin(scaled.y)
     assert_allclose(scaled.lams, (0.3 / scale.width) ** 2)

@@ -264,16 +264,31 @@ def test_a_fit_of_many_outcomes_uses_the_subset(monkeypatch):
     seen = []
 
     class Watched(NegativeLogPosterior):
-        def __init__(self, settings, X, y, lams):
-            assert len(X) == len(y) == len(lams)
+        def __init__(self, settings, X, y, lams, shares):
+            assert len(X) == len(y) == len(lams) == len(shares)
             seen.append(X)
-            super().__init__(settings, X[:20], y[:20], lams[:20])  # the rest would only take time
+            super().__init__(settings, X[:20], y[:20], lams[:20], shares[:20])  # the rest would only take time
 
     monkeypatch.setattr(evidence, "NegativeLogPosterior", Watched)
     X = np.random.default_rng(6).random((3 * MOST, 1))
-    fit(FitSettings(SE((0.2,)), (0,)), GP(SE((0.2,)), 0.1), X, X[:, 0], np.full(3 * MOST, np.nan))
+    fit(FitSettings(SE((0.2,)), (0,)), GP(SE((0.2,)), 0.1), X, X[:, 0], np.full(3 * MOST, np.nan), np.ones(3 * MOST))
     assert [len(rows) for rows in seen] == [MOST]
     assert_array_equal(seen[0], X[choose_rows(3 * MOST)])
+
+
+def test_a_share_of_a_half_is_twice_the_noise():
+    """A row that counts in part has the noise λ / share, in the likelihood and in its gradient."""
+    rng = np.random.default_rng(8)
+    X, y = rng.random((12, 2)), rng.standard_normal(12)
+    shares = rng.uniform(0.1, 1.0, 12)
+    settings = FitSettings(SE((0.3, 0.3)), (0, 1))
+    in_part = NegativeLogPosterior(settings, X, y, np.full(12, np.nan), shares)
+    theta = np.log([0.2, 0.4, 1.5, 0.05])
+    as_own_noise = NegativeLogPosterior(settings, X, y, 0.05 / shares)
+    assert in_part(theta)[0] == pytest.approx(as_own_noise(theta)[0], rel=1e-12)
+    step = 1e-6 * np.eye(4)
+    numeric = [(in_part(theta + e)[0] - in_part(theta - e)[0]) / 2e-6 for e in step]
+    assert in_part(theta)[1] == pytest.approx(numeric, rel=1e-4, abs=1e-6)
 
 
 # Bad outcomes

@@ -31,7 +31,7 @@ from belated.learner.confidence import Constant, gamma_bound, greedy_gain
 from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Scale, describe_stand_in
-from belated.learner.history import History
+from belated.learner.history import History, scale_history
 from belated.learner.policies import Policy, UncertaintySampling
 from belated.learner.silence import Floor, Halfway, Silence, Unknown
 
@@ -46,18 +46,6 @@ def find_scale(problem: Problem, h: History, fitted: Hyperparameters | None) -> 
     return problem.algorithm.model.scaling(problem.bounds, h.y[h.seen])
 
 
-def scale_history(problem: Problem, h: History, scale: Scale) -> History:
-    """The history on the model's scale, with the floor or the value that replaces it."""
-    stated, floor = problem.bounds.floor, problem.bounds.stand_in(h.y[h.seen])
-    on_model = scale.to_model if stated is None else scale.to_model_unbounded
-    return replace(
-        h,
-        y=scale.to_model(h.y),
-        lams=np.square(h.lams / scale.width),
-        floor=None if floor is None else float(on_model(np.array(floor))),
-    )
-
-
 def make_prior(problem: Problem, t: int) -> GP:
     """The GP before anything was fitted."""
     lam = problem.lam(t)
@@ -65,13 +53,12 @@ def make_prior(problem: Problem, t: int) -> GP:
 
 
 def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) -> Hyperparameters | None:
-    """New hyperparameters from what was heard; None when there is too little, or nothing is left to fit."""
+    """New hyperparameters; None when too little was heard, or nothing is left to fit."""
     algorithm, lam = problem.algorithm, problem.lam(t)
     if not needs_fit(problem, h, t):
         return None
-    rows, h = algorithm.fitting.data.select(h, problem.silence, problem.bounds)
-    scale = algorithm.model.scaling(problem.bounds, h.y[rows])
-    scaled = scale_history(problem, h, scale)
+    start = make_prior(problem, t) if last is None else last.gp
+    data = algorithm.fitting.data.select(h, problem.bounds, algorithm.model.scaling, problem.silence, start)
     settings = FitSettings(
         problem.kernel,
         group_columns([w for part in problem.widths for w in part]),
@@ -80,9 +67,8 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
         mean=algorithm.model.mean,
         prior=algorithm.fitting.prior,
     )
-    start = make_prior(problem, t) if last is None else last.gp
-    gp = fit(settings, start, scaled.X[rows], scaled.y[rows], scaled.lams[rows])
-    return Hyperparameters(gp, scale if algorithm.model.scaling.lasting else None, t, int(np.sum(h.seen)))
+    gp = fit(settings, start, data.X, data.y, data.lams, data.shares)
+    return Hyperparameters(gp, data.scale if algorithm.model.scaling.lasting else None, t, int(np.sum(h.seen)))
 
 
 def needs_fit(problem: Problem, h: History, t: int) -> bool:
@@ -112,7 +98,8 @@ def compute_belief(
     scale = find_scale(problem, h, fitted)
     scale = replace(scale, least=-np.inf) if exact else scale
     gp, noise = make_gp(problem, fitted, t), problem.algorithm.fill_noise
-    return believe(gp, silence, scale_history(problem, h, scale), list_queries(problem), cache.memory, z, noise), scale
+    scaled = scale_history(h, problem.bounds, scale)
+    return believe(gp, silence, scaled, list_queries(problem), cache.memory, z, noise), scale
 
 
 def compute_width(problem: Problem, belief: ModelBelief, move: Move, t: int, cache: Cache) -> float:

@@ -1,7 +1,7 @@
-"""Hyperparameters by marginal likelihood, with analytic gradients, fitted to what was heard and never to a fill.
+"""Hyperparameters by marginal likelihood, with analytic gradients.
 
 θ    log lengthscale per coordinate, log variance, log lam — those that are not given by hand
-K    k(X, X) + diag(λ)
+K    k(X, X) + diag(λ), or diag(λ / w) where rows count in part, with shares w
 -log p(y | X, θ) = ½ (y - m)ᵀK⁻¹(y - m) + ½ log det K + n/2 log 2π,   m = 0, or the constant that maximises it
 """
 
@@ -57,12 +57,12 @@ def choose_rows(n: int) -> NDArray[np.intp]:
     return np.arange(n) if n <= MOST else np.linspace(0, n - 1, MOST).round().astype(np.intp)
 
 
-def fit(settings: FitSettings, start: GP, X: Array, y: Array, lams: Array) -> GP:
+def fit(settings: FitSettings, start: GP, X: Array, y: Array, lams: Array, shares: Array | None = None) -> GP:
     """The GP whose hyperparameters make the outcomes y at X most likely; `lams` is NaN where lam is to be fitted."""
     from scipy.optimize import minimize
 
     rows = choose_rows(len(X))
-    objective = NegativeLogPosterior(settings, X[rows], y[rows], lams[rows])
+    objective = NegativeLogPosterior(settings, X[rows], y[rows], lams[rows], None if shares is None else shares[rows])
     if not objective.bounds:
         return objective.unpack(np.empty(0))
     starts = [objective.pack(start), *(objective.isotropic(l) for l in (0.05, 0.2, 0.7))]
@@ -80,8 +80,9 @@ def fit(settings: FitSettings, start: GP, X: Array, y: Array, lams: Array) -> GP
 class NegativeLogPosterior:
     """-log p(y | X, θ) - log p(θ), and its gradient."""
 
-    def __init__(self, settings: FitSettings, X: Array, y: Array, lams: Array) -> None:
+    def __init__(self, settings: FitSettings, X: Array, y: Array, lams: Array, shares: Array | None = None) -> None:
         self.settings, self.X, self.y, self.lams = settings, X, y, lams
+        self.shares = np.ones(len(X)) if shares is None else shares
         self.groups = np.asarray(settings.groups, dtype=int)
         self.d = int(self.groups.max()) + 1 if len(self.groups) else 0
         prior = settings.prior
@@ -148,7 +149,7 @@ class NegativeLogPosterior:
             gradient += np.bincount(self.groups, by_column, minlength=self.d).tolist()
             gradient.append(0.5 * float(np.sum(G * K)))
         if self.settings.lam is None:
-            gradient.append(0.5 * lam * float(np.sum(np.diag(G)[np.isnan(self.lams)])))
+            gradient.append(0.5 * lam * float(np.sum((np.diag(G) / self.shares)[np.isnan(self.lams)])))
         out = np.array(gradient)
         for i, belief in enumerate(self.beliefs):
             if belief is not None:
@@ -166,7 +167,7 @@ class NegativeLogPosterior:
         return kernel, float(np.exp(theta[-1])) if lam is None else lam
 
     def _noise(self, lam: float) -> Array:
-        return np.where(np.isnan(self.lams), lam, self.lams)
+        return np.asarray(np.where(np.isnan(self.lams), lam, self.lams) / self.shares)
 
     def _mean(self, chol: Array) -> float:
         """m = 1ᵀK⁻¹y / 1ᵀK⁻¹1."""
