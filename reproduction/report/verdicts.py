@@ -1,4 +1,29 @@
-"""What a panel's runs say of the paper's claim. The rules were fixed before any result was seen:
+"""What a panel's runs say of the paper's claim: supported, contradicted or unresolved.
+
+The rule was written down before the runs that it judges:
+
+the quantity   of a simple-regret panel the average of the curve over iterations 10 to T, of a cumulative one its value
+               at T; one number per run
+a comparison   the paired differences a − b over the seeds that both curves have: their mean, its 95 % interval
+               (Student's t, n − 1), and the smallest true difference that so many seeds detect with 80 % power:
+               (t_0.975 + t_0.8) · sd/√n
+less           supported where the 95 % interval lies below 0; contradicted where the interval at level 1 − 0.05/k lies
+               above 0, for k comparisons in the claim
+alike          supported where the 95 % interval lies within ±10 % of the mean of the two curves' quantities;
+               contradicted where the interval at level 1 − 0.05/k lies wholly outside of ±10 %
+a claim        supported if every comparison is: all must be, so no correction is needed (an intersection-union test);
+               contradicted if any comparison is: one of k suffices, hence the correction of the level (Bonferroni);
+               unresolved otherwise
+too few        with fewer than 5 paired seeds a comparison is unresolved; without its curves a claim is not run
+pooled         of a group of panels and one kind of baseline: the effect in a panel and a seed is (a − b) / (mean of b
+               over the panel's seeds); for every seed that all panels of the group have, the average of the effect
+               over the panels (the panels of a seed share worlds, so seeds are the units); then mean, 95 % interval
+               and verdict over seeds as for one comparison
+
+Nothing is corrected across panels. The sign-flip test, Holm-corrected, and Wilcoxon's are a check on the intervals and
+decide nothing.
+
+Until those runs are there, the code below decides by the former rule:
 
 the quantity   of a simple-regret panel the average of the curve over iterations 10 to T, of a cumulative one its value
                at T; one number per run
