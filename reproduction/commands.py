@@ -21,12 +21,12 @@ from belated.errors import BelatedError, InvalidInput
 from belated.execution.parallel import count_cores
 from belated.execution.terminal import show_progress
 from belated.wording import format_count, format_table
-from reproduction.panels import BEYOND, PANELS, READINGS, Panel, select_panels
+from reproduction.panels import BEYOND, PANELS, PERMUTED, READINGS, Panel, select_panels
 from reproduction.run_costs import format_seconds
 
 PROGRAM = "python -m reproduction"
 FOLDER = Path("paper-runs")
-RUNS, QUICK_RUNS = 10, 3
+QUICK_RUNS = 3
 THEORY, THEORY_FILE = "theory", "theory.csv.gz"
 
 
@@ -92,25 +92,31 @@ def list_panels(as_json: bool) -> None:
     Example:
       $ python -m reproduction list
     """
-    panels = [*PANELS.values(), *BEYOND.values()]
+    panels = [*PANELS.values(), *PERMUTED.values(), *BEYOND.values()]
     if as_json:
         click.echo(json.dumps([_describe_panel(panel) for panel in panels]))
         return
-    titles = ["panel", "what it shows", "iterations", "readings", "curves"]
-    rows = [_make_row(panel) for panel in panels]
-    click.echo(format_table(titles, rows[: len(PANELS)], numbers=[2]))
-    click.echo("\nNot in the paper (real data, delays in seconds, hours or weeks):")
-    click.echo(format_table(titles, rows[len(PANELS) :], numbers=[2]))
+    titles = ["panel", "what it shows", "iterations", "runs", "curves"]
+    for words, group in (
+        ("", PANELS),
+        ("\nNot in the paper, the order of the tasks drawn by the seed:", PERMUTED),
+        ("\nNot in the paper, real data, delays in seconds, hours or weeks:", BEYOND),
+    ):
+        if words:
+            click.echo(words)
+        click.echo(format_table(titles, [_make_row(panel) for panel in group.values()], numbers=[2]))
     click.echo(
-        "\nWhat `run` takes: a panel (fig2a), a figure (fig2), all (the 22 panels of the paper), beyond (the last "
-        "three),\ntheory (experiments about the theorems). Readings: text is what the paper says, released what "
-        "the authors' program does."
+        "\nWhat `run` takes: a panel (fig2a), a figure (fig2), all (the 22 panels of the paper), permuted, beyond,\n"
+        "theory (experiments about the theorems). Runs are of each curve, by reading:"
     )
+    for reading, meaning in READINGS.items():
+        click.echo(f"  {reading:<10}{meaning}")
 
 
 def _make_row(panel: Panel) -> list[str]:
     curves = ", ".join(curve.key for curve in panel.curves)
-    return [panel.name, panel.title, str(panel.iterations), ", ".join(panel.readings), curves]
+    runs = ", ".join(f"{count} {reading}" for reading, count in panel.runs.items())
+    return [panel.name, panel.title, str(panel.iterations), runs, curves]
 
 
 def _describe_panel(panel: Panel) -> dict[str, object]:
@@ -119,7 +125,7 @@ def _describe_panel(panel: Panel) -> dict[str, object]:
         "title": panel.title,
         "iterations": panel.iterations,
         "measure": panel.measure,
-        "readings": list(panel.readings),
+        "runs": dict(panel.runs),
         "curves": [curve.key for curve in panel.curves],
         "claim": None if panel.claim is None else panel.claim.text,
     }
@@ -143,16 +149,17 @@ def _add_folder_option(function: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--runs",
     type=int,
-    help=f"Runs of each curve, each with its own seed.  [default: {RUNS}; {QUICK_RUNS} with --quick]",
+    help=f"Runs of each curve, each with its own seed.  [default: as `list` says; {QUICK_RUNS} with --quick]",
 )
 @click.option("--workers", type=int, help="Processes that run at the same time.  [default: one per core]")
 @click.option("--quick", is_flag=True, help="Fewer and shorter runs: all 22 panels in a few minutes.")
 @click.option(
     "--reading",
     "readings",
-    type=click.Choice(READINGS),
+    type=click.Choice(list(READINGS)),
     multiple=True,
-    help="text: what the paper says; released: what the authors' program does (fig2a to fig2d only).  [default: both]",
+    help=f"{'; '.join(f'{reading}: {meaning}' for reading, meaning in READINGS.items())}.  [default: text with "
+    "--quick, all else]",
 )
 @_add_folder_option
 @click.option("--store", "url", metavar="URL", help="Where to keep the studies.  [default: runs.db in the folder]")
@@ -186,20 +193,20 @@ def run(
     Ctrl-C is safe: the same command goes on where it stopped. Every run is a study named panel.curve.reading.seed, and
     you can look into it: belated show fig1c.GP-UCB-SDF.text.3 --store sqlite:///paper-runs/runs.db
     """
-    count = (QUICK_RUNS if quick else RUNS) if runs is None else runs
+    count = QUICK_RUNS if quick and runs is None else runs
     processes = count_cores() if workers is None else workers
     for name, value in (("runs", count), ("workers", processes)):
-        if value < 1:
+        if value is not None and value < 1:
             raise InvalidInput(f"--{name} must be at least 1 (got {value})")
     panels = select_panels([name for name in names if name != THEORY])
-    wanted = tuple(readings) or READINGS
+    wanted = tuple(readings) or (("text",) if quick else tuple(READINGS))
     if panels and not any(reading in wanted for panel in panels for reading in panel.readings):
-        raise InvalidInput(f"none of these panels has a {wanted[0]} reading; fig2a, fig2b, fig2c and fig2d have")
+        raise InvalidInput(f"none of these panels has a {wanted[0]} reading; those of the paper have")
     folder.mkdir(parents=True, exist_ok=True)
     with _open_executor(executor) as pool:
         if panels:
             place = f"sqlite:///{folder}/runs.db" if url is None else url
-            _run_panels(panels, range(count), wanted, quick, folder, place, processes, pool)
+            _run_panels(panels, count, wanted, quick, folder, place, processes, pool)
         if THEORY in names:
             _run_theory(quick, folder, processes, pool)
     options = [*(["--quick"] if quick else []), *(["--runs", str(runs)] if runs else [])]
@@ -219,7 +226,7 @@ def _note_provenance(folder: Path, command: str) -> None:
 
 def _run_panels(
     panels: Sequence[Panel],
-    seeds: Sequence[int],
+    runs: int | None,
     readings: Sequence[str],
     quick: bool,
     folder: Path,
@@ -230,7 +237,7 @@ def _run_panels(
     from reproduction.panel_run import RunResult, list_jobs
     from reproduction.runs_folder import find_missing, run_jobs
 
-    wanted = list_jobs(panels, seeds, readings, quick)
+    wanted = list_jobs(panels, runs, readings, quick)
     left = find_missing(folder, wanted)
     if len(left) < len(wanted):
         click.echo(f"{format_count(len(wanted) - len(left), 'run')} of {len(wanted)} are there already.")

@@ -16,6 +16,7 @@ import numpy as np
 
 from belated.errors import InvalidInput
 from belated.execution.evaluate import ObjectiveFunction
+from belated.learner.algorithms import Algorithm, find_algorithm, paper
 from belated.simulation.clock import SimulatedClock
 from belated.simulation.regret import measure_regret
 from belated.simulation.simulate import simulate
@@ -24,13 +25,12 @@ from belated.study import Study
 from belated.validation import Params
 from reproduction.curves import CurveKey, CurveRun
 from reproduction.objectives.caching import cache_values
-from reproduction.panels import BEYOND, INITIAL, PANELS, Panel
+from reproduction.panels import ALL_PANELS, INITIAL, Panel, PanelCurve
 from reproduction.released_program import make_chooser
 from reproduction.run_costs import RunCost
 
 WORLD = 2**32  # added to a seed: where a study draws its queries, the world must not draw its noise
 BY_HAND = 10**6  # initial queries of a study that another program asks: it never has to fit anything
-ALL_PANELS = {**PANELS, **BEYOND}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +79,10 @@ class TimedObjective:
             self.seconds += time.process_time() - since
 
 
-def list_jobs(panels: Iterable[Panel], seeds: Sequence[int], readings: Sequence[str], quick: bool) -> list[RunJob]:
-    """Every run of these panels, the longest first, so that no core waits for one at the end."""
+def list_jobs(panels: Iterable[Panel], runs: int | None, readings: Sequence[str], quick: bool) -> list[RunJob]:
+    """Every run of these panels, the longest first, so that no core waits for one at the end.
+
+    runs   of each curve; None: as many as the panel says"""
     made = [
         RunJob(
             panel=panel.name,
@@ -92,7 +94,7 @@ def list_jobs(panels: Iterable[Panel], seeds: Sequence[int], readings: Sequence[
         for panel in panels
         for reading in panel.readings
         if reading in readings
-        for seed in seeds
+        for seed in range(panel.runs[reading] if runs is None else runs)
         for curve in panel.curves
     ]
     return sorted(made, key=lambda job: -job.rounds)
@@ -111,11 +113,18 @@ def open_study(job: RunJob, task: Task, url: str | None) -> Study:
         ceiling=task.ceiling,
         silence=curve.silence,
         patience=curve.patience,
-        algorithm=curve.algorithm,
-        initial=INITIAL if job.reading == "text" else BY_HAND,
+        algorithm=_find_algorithm(curve, job.reading),
+        initial=BY_HAND if job.reading == "released" else INITIAL,
         seed=job.seed,
         clock=SimulatedClock(),
     )
+
+
+def _find_algorithm(curve: PanelCurve, reading: str) -> Algorithm:
+    """What a curve runs: one of the paper's six as the reading says, or the default."""
+    if reading == "heard":
+        return paper(curve.algorithm, fitted_to="heard")
+    return find_algorithm(curve.algorithm)
 
 
 def run_job(url: str | None, job: RunJob) -> RunResult:

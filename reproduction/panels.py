@@ -18,8 +18,12 @@ from belated.simulation.task import Task
 from reproduction.objectives import cnn, dengue, gpu, lda, lr, multitask, svm, synthetic
 
 INITIAL = 5
-Reading = Literal["text", "released"]
-READINGS: tuple[Reading, ...] = ("text", "released")
+Reading = Literal["text", "heard", "released"]
+READINGS: dict[Reading, str] = {
+    "text": "hyperparameters fitted to the data of each method's own GP (App. C with Eq. (1))",
+    "heard": "the same, fitted to what was heard alone",
+    "released": "what the authors' program does",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +62,23 @@ class Panel:
     quick: int = 40  # iterations of a quick pass
     before: int = INITIAL - 1  # queries before iteration 1
     every: int = 1  # iterations between the entries of a recorded curve
-    readings: tuple[Reading, ...] = ("text",)
+    runs: Mapping[Reading, int]  # of each curve, by reading
     pace: Mapping[str, Any] = field(default_factory=dict)  # every= or workers= of simulate, where the clock decides
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return tuple(self.runs)
 
     def find_curve(self, key: str) -> PanelCurve:
         """The curve of that key."""
         return next(curve for curve in self.curves if curve.key == key)
 
+
+# How many runs, each with its own seed: more where a run is short.
+SYNTHETIC_RUNS: dict[Reading, int] = {"text": 60, "heard": 60, "released": 60}
+TUNING_RUNS: dict[Reading, int] = {"text": 30, "heard": 30, "released": 30}
+CONTEXTUAL_RUNS: dict[Reading, int] = {"text": 20, "heard": 10, "released": 10}
+OTHER_RUNS: dict[Reading, int] = {"text": 10}
 
 POISSON_DELAYS, FIXED_DELAYS, CONTEXTUAL_DELAYS = Poisson(10), Fixed(10), Poisson(3)
 FAMILIES = {"UCB": ("GP-UCB-SDF", "GP-UCB", "GP-BUCB"), "TS": ("GP-TS-SDF", "asy-TS", "GP-BTS")}
@@ -116,6 +130,7 @@ def _list_synthetic_panels() -> list[Panel]:
             title="Synthetic, GP-UCB-SDF: delay distributions",
             task=synthetic.make_task,
             curves=by_mu,
+            runs=SYNTHETIC_RUNS,
             claim=Claim(
                 text="larger delays (larger μ) result in worse performance",
                 less=(("mu5", "mu10"), ("mu10", "mu20"), ("mu20", "mu30")),
@@ -126,6 +141,7 @@ def _list_synthetic_panels() -> list[Panel]:
             title="Synthetic, GP-UCB-SDF: values of m, Poisson(10) delays",
             task=synthetic.make_task,
             curves=by_m,
+            runs=SYNTHETIC_RUNS,
             claim=Claim(
                 text="an overly small m leads to large regrets; m = 20 and m = 40 are comparable",
                 less=(("m20", "m5"), ("m40", "m5")),
@@ -142,14 +158,13 @@ def _list_synthetic_panels() -> list[Panel]:
                     task=synthetic.make_task,
                     curves=make_family(kind, delay, m),
                     claim=claim_outperforms(kind, SYNTHETIC.format(kind)),
+                    runs=SYNTHETIC_RUNS,
                 )
             )
     return panels
 
 
-def _list_tuning_panels(
-    figure: str, letters: str, what: str, task: Callable[[int], Task], readings: tuple[Reading, ...]
-) -> list[Panel]:
+def _list_tuning_panels(figure: str, letters: str, what: str, task: Callable[[int], Task]) -> list[Panel]:
     """Four panels of one model: UCB and Thompson sampling, stochastic and deterministic delays."""
     settings = [(kind, words) for kind in FAMILIES for words in DELAY_SETTINGS]
     return [
@@ -160,19 +175,23 @@ def _list_tuning_panels(
             curves=make_family(kind, *DELAY_SETTINGS[words]),
             claim=claim_outperforms(kind, TUNING.format(kind)),
             ylabel="validation error",
-            readings=readings,
+            runs=TUNING_RUNS,
         )
         for letter, (kind, words) in zip(letters, settings, strict=True)
     ]
 
 
 def _list_contextual_panels(
-    letters: str, what: str, task: Callable[[int], Task], rounds: int, quick: int
+    names: Sequence[str],
+    what: str,
+    task: Callable[[int], Task],
+    rounds: int,
+    runs: Mapping[Reading, int] = CONTEXTUAL_RUNS,
 ) -> list[Panel]:
     """Two panels of one contextual problem."""
     return [
         Panel(
-            name=f"fig4{letter}",
+            name=name,
             title=f"{what}, {kind}, Poisson(3) delays",
             task=task,
             curves=make_family(kind, CONTEXTUAL_DELAYS, 6),
@@ -180,11 +199,12 @@ def _list_contextual_panels(
             measure="cumulative",
             ylabel="cumulative regret",
             iterations=rounds,
-            quick=quick,
+            quick=90,
             before=0,
             every=10,
+            runs=runs,
         )
-        for letter, kind in zip(letters, FAMILIES, strict=True)
+        for name, kind in zip(names, FAMILIES, strict=True)
     ]
 
 
@@ -193,13 +213,26 @@ PANELS = {
     for panel in sorted(
         [
             *_list_synthetic_panels(),
-            *_list_tuning_panels("fig2", "abcd", "SVM", svm.make_task, READINGS),
-            *_list_tuning_panels("fig2", "efgh", "CNN", cnn.make_task, ("text",)),
-            *_list_tuning_panels("fig3", "abcd", "LR", lr.make_task, ("text",)),
-            *_list_contextual_panels("ab", "Multi-task", multitask.make_task, 1500, 90),
-            *_list_contextual_panels("cd", "Non-stationary", svm.make_growing_task, 600, 90),
+            *_list_tuning_panels("fig2", "abcd", "SVM", svm.make_task),
+            *_list_tuning_panels("fig2", "efgh", "CNN", cnn.make_task),
+            *_list_tuning_panels("fig3", "abcd", "LR", lr.make_task),
+            *_list_contextual_panels(("fig4a", "fig4b"), "Multi-task", multitask.make_task, 1500),
+            *_list_contextual_panels(("fig4c", "fig4d"), "Non-stationary", svm.make_growing_task, 600),
         ],
         key=lambda panel: panel.name,
+    )
+}
+
+
+# Fig. 4a and 4b with the tasks in another order in every run: what the table's own order decides.
+PERMUTED = {
+    panel.name: panel
+    for panel in _list_contextual_panels(
+        ("fig4a-permuted", "fig4b-permuted"),
+        "Multi-task, permuted",
+        multitask.make_permuted_task,
+        1500,
+        OTHER_RUNS,
     )
 }
 
@@ -217,6 +250,7 @@ BEYOND = {
             title="Online LDA, recorded running times, 8 workers, m = 8 hours",
             task=lda.make_task,
             curves=make_all_curves("8h"),
+            runs=OTHER_RUNS,
             ylabel="simple regret (perplexity)",
             iterations=80,
             pace={"workers": 8},
@@ -226,6 +260,7 @@ BEYOND = {
             title="GPU tuning, six GPUs in turn, recorded compile and run times, 8 workers, m = 6 seconds",
             task=gpu.make_task,
             curves=make_all_curves("6s"),
+            runs=OTHER_RUNS,
             measure="cumulative",
             ylabel="cumulative regret (log time)",
             iterations=240,
@@ -239,21 +274,25 @@ BEYOND = {
             title="Synthetic, delays of dengue reports, one query a day, m = 4 weeks",
             task=dengue.make_task,
             curves=make_all_curves("4w"),
+            runs=OTHER_RUNS,
             pace={"every": "1d"},
         ),
     )
 }
 
 
+ALL_PANELS = {**PANELS, **PERMUTED, **BEYOND}
+
+
 def select_panels(names: Sequence[str]) -> list[Panel]:
-    """The panels that are named: fig1c, fig2 (all of a figure), beyond, lda, or all (the 22 of the paper)."""
-    groups = {"all": list(PANELS.values()), "beyond": list(BEYOND.values())}
-    every = {**PANELS, **BEYOND}
+    """The panels that are named: fig1c, fig2 (all of a figure), permuted, beyond, lda, or all (the 22 of the paper)."""
+    groups = {"all": PANELS.values(), "permuted": PERMUTED.values(), "beyond": BEYOND.values()}
+    every = ALL_PANELS
     found: dict[str, Panel] = {}
     for name in names:
-        group = groups.get(name) or [panel for panel in every.values() if panel.name == name or panel.name[:-1] == name]
+        group = list(groups.get(name, ())) or [p for p in every.values() if name in (p.name, p.name[:-1])]
         if not group:
-            figures = "fig1 to fig5, all, beyond, theory"
+            figures = "fig1 to fig5, all, permuted, beyond, theory"
             raise InvalidInput(f"there is no panel {name!r}; there are {figures}, {', '.join(every)}")
         found |= {panel.name: panel for panel in group}
     return list(found.values())

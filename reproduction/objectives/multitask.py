@@ -10,7 +10,7 @@ tell the two apart, and no kernel can.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ NAMES = ("rbf", "polynomial", "linear", "C", "gamma", "degree")
 FEATURES = ("class_entropy", "classes", "class_share_max", "class_share_min", "class_share_mean", "class_share_std")
 ROUNDS = 30  # on each task
 MOVED = 1e-9
+ORDER = 5  # the stream [seed, ORDER] that an order of tasks is drawn from
 
 
 class AccuracyTable(NamedTuple):
@@ -56,6 +57,15 @@ def _make_space() -> Points:
 
 def make_task(seed: int) -> Task:
     """The tasks in the table's order, 30 rounds each; regret is against the best accuracy of each task."""
+    return _make_ordered_task(range(len(load_table().contexts)))
+
+
+def make_permuted_task(seed: int) -> Task:
+    """The same with the tasks in an order drawn by the seed."""
+    return _make_ordered_task(np.random.default_rng([seed, ORDER]).permutation(len(load_table().contexts)).tolist())
+
+
+def _make_ordered_task(order: Sequence[int]) -> Task:
     config, contexts, accuracy = load_table()
     column = {tuple(x): i for i, x in enumerate(config.tolist())}
     row = {tuple(z): j for j, z in enumerate(contexts.tolist())}
@@ -72,5 +82,5 @@ def make_task(seed: int) -> Task:
         f=f,
         best=lambda context: float(accuracy[find_task(context)].max()),
         context={name: Real(0.0, 1.0) for name in FEATURES},
-        context_of=lambda s: features[(s - 1) // ROUNDS],
+        context_of=lambda s: features[order[(s - 1) // ROUNDS]],
     )

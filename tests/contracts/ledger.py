@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -236,12 +236,12 @@ class LedgerContract:
         event = choice.draw(EVENTS[kind])
         again = event_from_dict(json.loads(json.dumps(event_to_dict(event), allow_nan=False)))
         assert repr(again) == repr(event)  # -0.0 is not 0.0, True is not 1, a tuple is not a list
-        ledger = handles()
-        try:
-            position = ledger.append([event])
-        except Taken:  # drawn twice
-            return
-        assert repr(list(handles().read(position - 1))) == repr([event])
+        with closing(handles()) as ledger, closing(handles()) as another:  # a server has few connections
+            try:
+                position = ledger.append([event])
+            except Taken:  # drawn twice
+                return
+            assert repr(list(another.read(position - 1))) == repr([event])
 
     # Several at once ----------------------------------------------------------------------------------------------
 

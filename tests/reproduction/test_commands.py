@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 import belated
 from reproduction.commands import main
-from reproduction.panels import BEYOND, PANELS, Panel
+from reproduction.panels import ALL_PANELS, PANELS, Panel
 
 
 def shell(*words: str) -> Result:
@@ -48,16 +48,16 @@ def pool() -> ThreadPoolExecutor:
 def test_the_list_names_all_panels() -> None:
     said = shell("list")
     assert said.exit_code == 0
-    for name in [*PANELS, *BEYOND]:
+    for name in ALL_PANELS:
         assert f"\n{name} " in said.output
     plain = json.loads(shell("list", "--json").output)
-    assert [panel["panel"] for panel in plain] == [*PANELS, *BEYOND]
+    assert [panel["panel"] for panel in plain] == list(ALL_PANELS)
     assert plain[0] == {
         "panel": "fig1a",
         "title": ANY,
         "iterations": 100,
         "measure": "simple",
-        "readings": ["text"],
+        "runs": {"text": 60, "heard": 60, "released": 60},
         "curves": ["mu5", "mu10", "mu20", "mu30"],
         "claim": "larger delays (larger μ) result in worse performance",
     }
@@ -116,9 +116,9 @@ def test_runs_go_to_an_executor_that_is_named(tmp_path: Path, shorter: None) -> 
         (("run", "fig1c", "--executor", "nowhere:pool"), "--executor must be MODULE:NAME"),
         (("run", "fig1c", "--executor", "json:dumps"), "--executor must be MODULE:NAME"),
         (("run", "fig1c", "--executor", "os:getcwd"), "--executor must give a concurrent.futures.Executor (got str)"),
-        (("run", "fig1c", "--reading", "loud"), "'loud' is not one of 'text', 'released'"),
+        (("run", "fig1c", "--reading", "loud"), "'loud' is not one of 'text', 'heard', 'released'"),
         (("report", "--folder", "empty"), "there are no runs in empty; begin with python -m reproduction run"),
-        (("run", "fig1c", "--reading", "released"), "none of these panels has a released reading; fig2a"),
+        (("run", "lda", "--reading", "released"), "none of these panels has a released reading; those of the paper"),
         (("report", "--from", "."), "--from needs --out: say where to write the report"),
         (("report", "--from", "nowhere"), "'nowhere' does not exist"),
     ],

@@ -1,5 +1,6 @@
 """Every curve of every panel runs, and a run goes on where it ended."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,14 +8,14 @@ import numpy as np
 import pytest
 
 import belated
-from reproduction.panel_run import ALL_PANELS, RunJob, list_jobs, run_job
-from reproduction.panels import PANELS
+from reproduction.panel_run import RunJob, list_jobs, run_job
+from reproduction.panels import ALL_PANELS, PANELS, READINGS
 from tests.reproduction.needs_data import needs_data
 from tests.reproduction.small_runs import make_job, make_url
 
 DATA = {
     **dict.fromkeys(["fig2a", "fig2b", "fig2c", "fig2d", "fig4c", "fig4d"], "pima_diabetes.csv"),
-    **dict.fromkeys(["fig4a", "fig4b"], "tst_svm.npz"),
+    **dict.fromkeys(["fig4a", "fig4b", "fig4a-permuted", "fig4b-permuted"], "tst_svm.npz"),
     "lda": "lda_on_grid.csv.gz",
     "gpu": "gpu_convolution.npz",
     "dengue": "delays_dengue.csv.gz",
@@ -84,12 +85,35 @@ def test_the_released_program_goes_on_too(tmp_path: Path) -> None:
 
 
 def test_the_longest_runs_come_first() -> None:
-    made = list_jobs(PANELS.values(), range(2), ["text", "released"], quick=False)
+    made = list_jobs(PANELS.values(), 2, ["text", "released"], quick=False)
     assert [job.rounds for job in made] == sorted((job.rounds for job in made), reverse=True)
-    assert len(made) == len(set(made)) == 2 * (2 * 4 + 12 * 2 + 12 + 12 + 4 * 3 + 12)
+    assert len(made) == len(set(made)) == 2 * 2 * (2 * 4 + 20 * 3)
+
+
+def test_a_panel_says_how_many_runs_it_needs() -> None:
+    """60 of the short ones, 30 of the tuned models, 20 or 10 of the long ones with contexts."""
+    made = Counter(
+        (job.panel, job.reading) for job in list_jobs(ALL_PANELS.values(), None, list(READINGS), quick=False)
+    )
+    runs = {key: count // len(ALL_PANELS[key[0]].curves) for key, count in made.items()}
+    for name in PANELS:
+        figure = name[:4]
+        expected = {"fig1": [60] * 3, "fig5": [60] * 3, "fig4": [20, 10, 10]}.get(figure, [30] * 3)
+        assert [runs[name, reading] for reading in ("text", "heard", "released")] == expected
+    assert {key: count for key, count in runs.items() if key[0] not in PANELS} == {
+        (name, "text"): 10 for name in ("fig4a-permuted", "fig4b-permuted", "lda", "gpu", "dengue")
+    }
+
+
+@pytest.mark.parametrize("curve", ["GP-UCB", "GP-BUCB", "GP-UCB-SDF"])
+def test_own_data_are_the_heard_where_silence_is_ignored(curve: str) -> None:
+    """And the two readings differ where it is not."""
+    job = RunJob(panel="fig1c", curve=curve, reading="text", seed=1, iterations=30)
+    text, heard = (run_job(None, replace(job, reading=reading)).run.cumulative for reading in ("text", "heard"))
+    assert np.array_equal(text, heard) is (curve == "GP-UCB")
 
 
 def test_a_quick_pass_is_shorter_and_has_every_panel() -> None:
-    quick = list_jobs(PANELS.values(), range(3), ["text"], quick=True)
+    quick = list_jobs(PANELS.values(), 3, ["text"], quick=True)
     assert {job.panel for job in quick} == set(PANELS)
     assert all(job.iterations < PANELS[job.panel].iterations for job in quick)

@@ -82,16 +82,17 @@ def test_the_horizons() -> None:
         contextual = name.startswith("fig4")
         assert panel.measure == ("cumulative" if contextual else "simple")
         assert panel.before == (0 if contextual else 4)  # iteration 1 is after the five initial points
-        assert panel.readings == (("text", "released") if name in ("fig2a", "fig2b", "fig2c", "fig2d") else ("text",))
+        assert panel.readings == ("text", "heard", "released")
 
 
 def test_panels_are_chosen_by_name_by_figure_and_all() -> None:
     assert [panel.name for panel in select_panels(["fig1c", "fig5"])] == ["fig1c", "fig5a", "fig5b"]
     assert [panel.name for panel in select_panels(["all"])] == NAMES
     assert [panel.name for panel in select_panels(["beyond"])] == list(BEYOND) == ["lda", "gpu", "dengue"]
+    assert [panel.name for panel in select_panels(["permuted"])] == ["fig4a-permuted", "fig4b-permuted"]
     assert [panel.name for panel in select_panels(["fig1c", "fig1c", "fig1"])] == ["fig1c", "fig1a", "fig1b", "fig1d"]
     with pytest.raises(
-        InvalidInput, match="there is no panel 'fig9'; there are fig1 to fig5, all, beyond, theory, fig1a"
+        InvalidInput, match="there is no panel 'fig9'; there are fig1 to fig5, all, permuted, beyond, theory, fig1a"
     ):
         select_panels(["fig9"])
 

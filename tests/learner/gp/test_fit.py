@@ -121,6 +121,26 @@ def test_the_evidence_and_its_gradient(name, given_kernel, own, weak, mean, lam)
         assert gp.lam == lam
 
 
+@pytest.mark.parametrize("mean", ["zero", "constant"])
+@pytest.mark.parametrize("in_part", [False, True])
+@pytest.mark.parametrize("own", ["none", "some"])
+def test_outcomes_at_one_x_count_as_one(own, in_part, mean):
+    """The evidence by the definition, every outcome a row of its own, to 1e-9; and its gradient."""
+    X, y = sample()
+    X = X[np.arange(len(X)) % 4]  # four points
+    shares = np.random.default_rng(4).uniform(0.2, 1.0, len(X)) if in_part else None
+    kernel, lams = KERNELS["SE"], noises(own)
+    settings = FitSettings(kernel, GROUPS, mean=mean)
+    objective = NegativeLogPosterior(settings, X, y, lams, shares)
+    assert len(objective.X) < len(X) / 3
+    theta = objective.pack(GP(kernel, 0.02)) + 0.3 * np.cos(np.arange(5))
+    value, gradient = objective(theta)
+    gp = objective.unpack(theta)
+    noise = np.where(np.isnan(lams), gp.lam, lams) / (1.0 if shares is None else shares)
+    assert value == pytest.approx(by_definition(settings, gp, X, y, noise), abs=1e-9)
+    assert_allclose(gradient, differences(lambda t: objective(t)[0], theta), rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("own", ["none", "some"])
 def test_a_free_mean_is_the_one_that_makes_the_outcomes_most_likely(own):
     X, y = sample()

@@ -1,15 +1,19 @@
 """Hyperparameters by marginal likelihood, with analytic gradients.
 
 θ    log lengthscale per coordinate, log variance, log lam — those that are not given by hand
-K    k(X, X) + diag(λ), or diag(λ / w) where rows count in part, with shares w
--log p(y | X, θ) = ½ (y - m)ᵀK⁻¹(y - m) + ½ log det K + n/2 log 2π,   m = 0, or the constant that maximises it
+r    λ, or an outcome's own noise variance; r / w where a row counts in part, with the share w       (n,)
+-log p(y | X, θ) = ½ (y - m)ᵀC⁻¹(y - m) + ½ log det C + n/2 log 2π,   m = 0, or the constant that maximises it
+
+C = k(X, X) + diag(r). Outcomes at one x count as one: with N = 1/Σ 1/r the noise and ȳ = N Σ y/r the mean of those at a
+point, and C = k + diag(N) over the points, each once, the same value is
+  ½ (ȳ - m)ᵀC⁻¹(ȳ - m) + ½ log det C + n/2 log 2π + ½ Σ (y - ȳ)²/r + ½ (Σ log r - Σ log N)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,12 +81,21 @@ def fit(settings: FitSettings, start: GP, X: Array, y: Array, lams: Array, share
     return objective.unpack(best)
 
 
+class MergedOutcomes(NamedTuple):
+    """The outcomes of each point as one, and what that leaves out of the likelihood."""
+
+    mean: Array  # ȳ
+    noise: Array  # N
+    surplus: float  # ½ Σ (y - ȳ)²/r + ½ (Σ log r - Σ log N)
+
+
 class NegativeLogPosterior:
     """-log p(y | X, θ) - log p(θ), and its gradient."""
 
     def __init__(self, settings: FitSettings, X: Array, y: Array, lams: Array, shares: Array | None = None) -> None:
-        self.settings, self.X, self.y, self.lams = settings, X, y, lams
+        self.settings, self.y, self.lams = settings, y, lams
         self.shares = np.ones(len(X)) if shares is None else shares
+        self.X, self.place = find_points(X)
         self.groups = np.asarray(settings.groups, dtype=int)
         self.d = int(self.groups.max()) + 1 if len(self.groups) else 0
         prior = settings.prior
@@ -120,21 +133,24 @@ class NegativeLogPosterior:
         kernel, lam = self._unpack(theta)
         if self.settings.mean == "zero":
             return GP(kernel, lam)
-        K = kernel(self.X, self.X) + np.diag(self._noise(lam))
-        chol, failed = lapack.dpotrf(K, lower=1)
-        return GP(kernel, lam) if failed else GP(kernel, lam, self._mean(chol))
+        merged = self._merge(self._noise(lam))
+        chol, failed = lapack.dpotrf(kernel(self.X, self.X) + np.diag(merged.noise), lower=1)
+        return GP(kernel, lam) if failed else GP(kernel, lam, _fit_mean(chol, merged.mean))
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         kernel, lam = self._unpack(theta)
-        X, n, D = self.X, len(self.X), len(self.groups)
+        X, n, D = self.X, len(self.y), len(self.groups)
         K, slopes = kernel.slopes(X, X)
         noise = self._noise(lam)
-        chol, failed = lapack.dpotrf(K + np.diag(noise), lower=1, clean=1)
+        merged = self._merge(noise)
+        chol, failed = lapack.dpotrf(K + np.diag(merged.noise), lower=1, clean=1)
         if failed or not np.all(np.isfinite(chol)):
             return 1e25, np.zeros(len(theta))
-        residual = self.y - (self._mean(chol) if self.settings.mean == "constant" else 0.0)
+        m = _fit_mean(chol, merged.mean) if self.settings.mean == "constant" else 0.0
+        residual = merged.mean - m
         alpha = lapack.dpotrs(chol, residual, lower=1)[0]
         value = 0.5 * float(residual @ alpha) + float(np.sum(np.log(np.diag(chol)))) + 0.5 * n * np.log(2.0 * np.pi)
+        value += merged.surplus
         inverse = lapack.dpotri(chol, lower=1)[0]
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         G = inverse - np.outer(alpha, alpha)  # ∂value/∂K = G / 2
@@ -149,7 +165,11 @@ class NegativeLogPosterior:
             gradient += np.bincount(self.groups, by_column, minlength=self.d).tolist()
             gradient.append(0.5 * float(np.sum(G * K)))
         if self.settings.lam is None:
-            gradient.append(0.5 * lam * float(np.sum((np.diag(G) / self.shares)[np.isnan(self.lams)])))
+            # ∂/∂log r of each outcome, ½ (1 - s²/r - (y - f̂)²/r) with f̂ and s² the belief at its point
+            f_hat = merged.mean - merged.noise * alpha
+            variance = merged.noise - np.square(merged.noise) * np.diag(inverse)
+            by_noise = 1.0 - (variance[self.place] + np.square(self.y - f_hat[self.place])) / noise
+            gradient.append(0.5 * float(np.sum(by_noise[np.isnan(self.lams)])))
         out = np.array(gradient)
         for i, belief in enumerate(self.beliefs):
             if belief is not None:
@@ -169,10 +189,27 @@ class NegativeLogPosterior:
     def _noise(self, lam: float) -> Array:
         return np.asarray(np.where(np.isnan(self.lams), lam, self.lams) / self.shares)
 
-    def _mean(self, chol: Array) -> float:
-        """m = 1ᵀK⁻¹y / 1ᵀK⁻¹1."""
-        ones = lapack.dpotrs(chol, np.ones(len(self.y)), lower=1)[0]
-        return float(ones @ self.y / np.sum(ones))
+    def _merge(self, noise: Array) -> MergedOutcomes:
+        """The outcomes of each point as one."""
+        precision = np.bincount(self.place, 1.0 / noise)
+        mean = np.bincount(self.place, self.y / noise) / precision
+        scatter = np.sum(np.square(self.y - mean[self.place]) / noise)
+        return MergedOutcomes(
+            mean, 1.0 / precision, 0.5 * float(scatter + np.sum(np.log(noise)) + np.sum(np.log(precision)))
+        )
+
+
+def find_points(X: Array) -> tuple[Array, NDArray[np.intp]]:
+    """The different rows, in the order in which they first come, and which of them each row is."""
+    index: dict[bytes, int] = {}
+    place = np.array([index.setdefault(x.tobytes(), len(index)) for x in X], dtype=np.intp)
+    return X[np.unique(place, return_index=True)[1]], place
+
+
+def _fit_mean(chol: Array, y: Array) -> float:
+    """m = 1ᵀC⁻¹y / 1ᵀC⁻¹1."""
+    ones = lapack.dpotrs(chol, np.ones(len(y)), lower=1)[0]
+    return float(ones @ y / np.sum(ones))
 
 
 def group_columns(widths: Sequence[int]) -> tuple[int, ...]:
