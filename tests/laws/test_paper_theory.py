@@ -34,6 +34,7 @@ from belated.learner.confidence import (
 )
 from belated.learner.delays.distributions import Fixed, Geometric, Poisson, Sometimes
 from belated.learner.gp.kernels import SE
+from belated.learner.gp.merging import number_points
 from belated.learner.gp.posterior import GP
 from belated.learner.history import History, in_time
 from belated.learner.policies import UCB, ThompsonSampling
@@ -53,6 +54,7 @@ def history(X, y, delay, t, m):
     return History(
         number=s,
         X=X[:n],
+        point=number_points(X[:n]),
         y=y[:n],
         seen=seen,
         pending=(age <= m) & ~seen,

@@ -15,6 +15,7 @@ from belated.errors import InvalidInput
 from belated.learner.belief import FactorCache, ModelBelief, believe
 from belated.learner.delays.survival import Arrivals
 from belated.learner.gp.kernels import SE, Matern52
+from belated.learner.gp.merging import number_points
 from belated.learner.gp.posterior import GP
 from belated.learner.history import History, in_time
 from belated.learner.silence import (
@@ -47,6 +48,7 @@ def history(*fates: str, floor: float | None = 0.0, order: list[int] | None = No
     return History(
         number=np.arange(1, n + 1),
         X=X,
+        point=number_points(X),
         y=np.where(heard | (fate == "late and not used"), y, np.nan),
         seen=heard,
         pending=fate == "pending",

@@ -311,12 +311,18 @@ def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
         g,
         None if settings.silence.forgets else v,
         floor,
-        float(g.scale.width * np.sqrt(np.mean(g.posterior.lams[: len(told)]))),
+        _average_noise(g, told),
         seen,
         len(told),
         None if settings.context is None else [trial.context for trial in trials if trial.context is not None],
         _measure_pace(trials, seen) if scale == "clock" else None,
     )
+
+
+def _average_noise(g: BeliefModel, told: list[Trial]) -> float:
+    """The standard deviation of an outcome's noise, in the user's units."""
+    usual = g.scale.width * math.sqrt(g.posterior.gp.lam)
+    return math.sqrt(np.mean([np.square(usual if trial.noise is None else trial.noise) for trial in told]))
 
 
 def _encode_rows(settings: Settings, trials: list[Trial]) -> Array:

@@ -253,7 +253,7 @@ class AdviceBasis:
         posterior = gp.condition(h.X[rows], np.full(len(rows), gp.mean), lams)
         none = np.zeros(len(rows), dtype=bool)
         beta = compute_width(problem, ModelBelief(posterior, none, none), problem.algorithm.moves[0], t, Cache())
-        sigma = posterior.std(posterior.X) / np.sqrt(gp.kernel.diag(posterior.X))
+        sigma = posterior.std_of(~none) / np.sqrt(gp.kernel.diag(h.X[rows]))
         if not (math.isfinite(beta) and np.all(np.isfinite(sigma))):
             raise FloatingPointError
         return beta, sigma

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
@@ -17,27 +18,35 @@ from belated.learner.silence import Filled, Silence, fill_with_belief
 
 @dataclass(frozen=True, eq=False)
 class ModelBelief:
-    """A posterior, and which of its rows the policies need to know about."""
+    """A posterior, and which of its outcomes the policies need to know about."""
 
     posterior: Posterior
-    known: Mask  # rows that have an outcome
-    recent: Mask  # rows that ν_t sums over
+    known: Mask  # outcomes that are not a fill
+    recent: Mask  # those whose queries ν_t sums over
     z: Array = field(default_factory=lambda: np.empty(0))  # the context that the next query is for, if any
-    widths: Array | None = None  # the share of each row's σ that ν_t counts; None: all of it
+    widths: Array | None = None  # the share of each query's σ that ν_t counts; None: all of it
 
     def recent_spread(self) -> float:
-        """Σ σ(x_s) over the recent queries, as ν_t counts them."""
+        """Σ σ(x_s) over the recent queries, as ν_t counts them: a query that was asked twice counts twice."""
         std = self.posterior.std_of(self.recent)
         return float(np.sum(std if self.widths is None else std * self.widths[self.recent]))
 
     @cached_property
-    def means(self) -> Array:
-        """μ at the queries that have an outcome, each as it would be in the context of the next query."""
-        if not len(self.z):
-            return self.posterior.mean_of(self.known)
-        rows = self.posterior.X[self.known].copy()
+    def heard(self) -> NDArray[np.intp]:
+        """The rows of the posterior that have an outcome."""
+        return np.unique(self.posterior.place[self.known])
+
+    @cached_property
+    def queries(self) -> Array:
+        """The queries that have an outcome, each in the context of the next query."""
+        rows = self.posterior.X[self.heard].copy()
         rows[:, : len(self.z)] = self.z
-        return self.posterior.mean(rows)
+        return rows
+
+    @cached_property
+    def means(self) -> Array:
+        """μ at those queries."""
+        return self.posterior.mean(self.queries) if len(self.z) else self.posterior.own_means[self.heard]
 
 
 @dataclass
@@ -57,7 +66,7 @@ def fill_outcomes(gp: GP, silence: Silence, h: History, memory: FactorCache) -> 
 
     @cache
     def believe_heard() -> Posterior:
-        return memory.heard.condition(gp, h.number[rows], h.X[rows], known.y[rows], lams[rows])
+        return memory.heard.condition(gp, h.number[rows], h.X[rows], known.y[rows], lams[rows], points=h.point[rows])
 
     filled = silence.fill(known, floor, believe_heard)
     if np.any(np.isnan(filled.y_tilde)):
@@ -89,8 +98,10 @@ def believe(
         rows, y_tilde = rows[last], y_tilde[last]
         shares, widths = (None if parts is None else parts[last] for parts in (shares, widths))
     own = lams[rows] if shares is None else lams[rows] / shares
-    if fill_noise and np.any(h.pending[rows]):
+    points = h.point[rows]
+    if fill_noise and np.any(h.pending[rows]):  # what changes from ask to ask is not merged with what stays
+        points = 2 * points + h.pending[rows]
         distance = np.nan_to_num(y_tilde - fill_with_belief(h, heard)[rows])
         own = np.where(h.pending[rows], np.maximum(own, np.square(fill_noise * distance)), own)
-    posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q)
+    posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q, points)
     return ModelBelief(posterior, h.known[rows], h.recent[rows], np.empty(0) if z is None else z, widths)

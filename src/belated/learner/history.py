@@ -23,6 +23,7 @@ class History:
 
     number: NDArray[np.intp]
     X: Array
+    point: NDArray[np.intp]  # a number for each row of X, the same for equal rows
     y: Array  # the outcome where seen
     seen: Mask  # heard, and the model may use it
     pending: Mask  # not heard, still within patience

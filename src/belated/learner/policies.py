@@ -223,9 +223,7 @@ class Overtaking(Fieldless):
         if not np.any(belief.known):
             return LogEI().surface(belief, nu, rng)
         best = int(np.argmax(belief.means))
-        x = belief.posterior.X[belief.known][best : best + 1].copy()
-        x[:, : len(belief.z)] = belief.z
-        return _LogEI(belief.posterior.difference_from(x), 0.0)
+        return _LogEI(belief.posterior.difference_from(belief.queries[best : best + 1]), 0.0)
 
     def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
         return self.surface(belief, nu, rng)(Q)

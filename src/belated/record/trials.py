@@ -75,6 +75,7 @@ class TrialTable:
         self.position = 0  # of the last event
         self.keys: dict[str, Asked | Told] = {}  # the event that first used each client key
         self._news: list[TrialRecord] = []  # told, and perhaps not yet known to a choice
+        self._points: dict[bytes, int] = {}  # a number for each row of X, the same for equal rows
         self._reserve(32)
 
     def _reserve(self, size: int) -> None:
@@ -87,6 +88,7 @@ class TrialTable:
             return new
 
         self._X: Array = grow("_X", math.nan, (size, self.columns), float)
+        self._point: Indices = grow("_point", 0, (size,), np.intp)
         self._y: Array = grow("_y", math.nan, (size,), float)
         self._noise: Array = grow("_noise", math.nan, (size,), float)
         self._asked_at: Array = grow("_asked_at", math.nan, (size,), float)
@@ -102,6 +104,7 @@ class TrialTable:
         """An independent copy."""
         other = copy(self)
         other.rows, other.keys, other._news = list(self.rows), dict(self.keys), []
+        other._points = dict(self._points)
         other._reserve(len(self._y))
         return other
 
@@ -143,6 +146,7 @@ class TrialTable:
         row = TrialRecord(event)
         self.rows.append(row)
         self._X[i], self._asked_at[i] = x, event.asked_at
+        self._point[i] = self._points.setdefault(self._X[i].tobytes(), len(self._points))
         self._by_hand[i], self._undelayed[i] = event.by_hand, not row.has_delay
         if self._news and not event.by_hand:
             self._news = [row for row in self._news if self._order[row.asked.number - 1] > event.knew]
@@ -192,6 +196,7 @@ class TrialTable:
         return History(
             number=np.arange(1, n + 1),
             X=self._X[:n],
+            point=self._point[:n],
             y=self._y[:n].copy(),
             seen=seen,
             pending=within & ~told & ~gone & ~infeasible,

@@ -21,6 +21,7 @@ from belated.learner.choice.problem import LISTED, Cache, Hyperparameters, Probl
 from belated.learner.confidence import Theory
 from belated.learner.fitting import Fitting, Schedule
 from belated.learner.gp.kernels import SE, Matern52, Product
+from belated.learner.gp.merging import number_points
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Scale
 from belated.learner.history import History, scale_history
@@ -84,6 +85,7 @@ def told(X: np.ndarray, y, *, pending: int = 0, noise=None) -> History:
     return History(
         number=np.arange(1, n + 1),
         X=X,
+        point=number_points(X),
         y=y,
         seen=seen,
         pending=~seen,
@@ -253,7 +255,8 @@ def test_the_width_by_the_book(name):
         if isinstance(beta, float):
             expected = beta
         else:
-            gamma = confidence.realised_gain(SE(0.2)(posterior.X, posterior.X), posterior.gp.lam)
+            asked = posterior.X[posterior.place]  # with repeats
+            gamma = confidence.realised_gain(SE(0.2)(asked, asked), posterior.gp.lam)
             if beta.gain == "greedy":
                 gamma = confidence.greedy_gain(SE(0.2), problem.Q, 12, posterior.gp.lam)[12] / (1 - 1 / math.e)
             rule = {True: confidence.beta_sdf_ts, False: confidence.beta_sdf_ucb}["TS" in name]

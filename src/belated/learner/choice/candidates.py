@@ -68,9 +68,8 @@ def list_every_query(problem: Problem, situation: Situation) -> Array:
 def plan_search(problem: Problem, situation: Situation, belief: ModelBelief) -> Search:
     """Where to look in a space that cannot be listed: everywhere, near the best heard, and near the newest."""
     posterior = belief.posterior
-    best = np.flatnonzero(belief.known)[np.argsort(-belief.means, kind="stable")[:4]]
-    newest = np.arange(max(0, len(posterior.X) - 2), len(posterior.X))
-    anchors = posterior.X[np.union1d(best, newest), problem.split :]
+    best = belief.heard[np.argsort(-belief.means, kind="stable")[:4]]
+    anchors = posterior.X[np.union1d(best, posterior.place[-2:]), problem.split :]
     return Search(problem.compact, situation.given, np.where(np.isnan(situation.given), anchors, situation.given))
 
 

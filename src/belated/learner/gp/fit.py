@@ -1,11 +1,11 @@
 """Hyperparameters by marginal likelihood, with analytic gradients.
 
 θ    log lengthscale per coordinate, log variance, log lam — those that are not given by hand
-r    λ, or an outcome's own noise variance; r / w where a row counts in part, with the share w       (n,)
+r    λ, or an outcome's own noise variance; divided by its share where a row counts in part       (n,)
 -log p(y | X, θ) = ½ (y - m)ᵀC⁻¹(y - m) + ½ log det C + n/2 log 2π,   m = 0, or the constant that maximises it
 
-C = k(X, X) + diag(r). Outcomes at one x count as one: with N = 1/Σ 1/r the noise and ȳ = N Σ y/r the mean of those at a
-point, and C = k + diag(N) over the points, each once, the same value is
+C = k(X, X) + diag(r). Outcomes of one query count as one (merging.py): with their mean ȳ and its noise N, and
+C = k + diag(N) over the points, each once, the same value is
   ½ (ȳ - m)ᵀC⁻¹(ȳ - m) + ½ log det C + n/2 log 2π + ½ Σ (y - ȳ)²/r + ½ (Σ log r - Σ log N)
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from scipy.linalg import lapack
 
 from belated.learner.arrays import Array
 from belated.learner.gp.kernels import Kernel
+from belated.learner.gp.merging import MergedOutcomes, group_rows, merge_outcomes, number_points
 from belated.learner.gp.posterior import GP
 
 MOST = 300  # outcomes a fit looks at: above, as many spread evenly over the order of asking
@@ -81,21 +82,14 @@ def fit(settings: FitSettings, start: GP, X: Array, y: Array, lams: Array, share
     return objective.unpack(best)
 
 
-class MergedOutcomes(NamedTuple):
-    """The outcomes of each point as one, and what that leaves out of the likelihood."""
-
-    mean: Array  # ȳ
-    noise: Array  # N
-    surplus: float  # ½ Σ (y - ȳ)²/r + ½ (Σ log r - Σ log N)
-
-
 class NegativeLogPosterior:
     """-log p(y | X, θ) - log p(θ), and its gradient."""
 
     def __init__(self, settings: FitSettings, X: Array, y: Array, lams: Array, shares: Array | None = None) -> None:
         self.settings, self.y, self.lams = settings, y, lams
         self.shares = np.ones(len(X)) if shares is None else shares
-        self.X, self.place = find_points(X)
+        self.grouping = group_rows(number_points(X))
+        self.X = X[self.grouping.first]
         self.groups = np.asarray(settings.groups, dtype=int)
         self.d = int(self.groups.max()) + 1 if len(self.groups) else 0
         prior = settings.prior
@@ -133,7 +127,7 @@ class NegativeLogPosterior:
         kernel, lam = self._unpack(theta)
         if self.settings.mean == "zero":
             return GP(kernel, lam)
-        merged = self._merge(self._noise(lam))
+        merged = merge_outcomes(self.grouping, self.y, self._noise(lam))
         chol, failed = lapack.dpotrf(kernel(self.X, self.X) + np.diag(merged.noise), lower=1)
         return GP(kernel, lam) if failed else GP(kernel, lam, _fit_mean(chol, merged.mean))
 
@@ -142,7 +136,7 @@ class NegativeLogPosterior:
         X, n, D = self.X, len(self.y), len(self.groups)
         K, slopes = kernel.slopes(X, X)
         noise = self._noise(lam)
-        merged = self._merge(noise)
+        merged = merge_outcomes(self.grouping, self.y, noise)
         chol, failed = lapack.dpotrf(K + np.diag(merged.noise), lower=1, clean=1)
         if failed or not np.all(np.isfinite(chol)):
             return 1e25, np.zeros(len(theta))
@@ -150,7 +144,7 @@ class NegativeLogPosterior:
         residual = merged.mean - m
         alpha = lapack.dpotrs(chol, residual, lower=1)[0]
         value = 0.5 * float(residual @ alpha) + float(np.sum(np.log(np.diag(chol)))) + 0.5 * n * np.log(2.0 * np.pi)
-        value += merged.surplus
+        value += self._compare_with_merged(noise, merged)
         inverse = lapack.dpotri(chol, lower=1)[0]
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         G = inverse - np.outer(alpha, alpha)  # ∂value/∂K = G / 2
@@ -168,7 +162,8 @@ class NegativeLogPosterior:
             # ∂/∂log r of each outcome, ½ (1 - s²/r - (y - f̂)²/r) with f̂ and s² the belief at its point
             f_hat = merged.mean - merged.noise * alpha
             variance = merged.noise - np.square(merged.noise) * np.diag(inverse)
-            by_noise = 1.0 - (variance[self.place] + np.square(self.y - f_hat[self.place])) / noise
+            place = self.grouping.place
+            by_noise = 1.0 - (variance[place] + np.square(self.y - f_hat[place])) / noise
             gradient.append(0.5 * float(np.sum(by_noise[np.isnan(self.lams)])))
         out = np.array(gradient)
         for i, belief in enumerate(self.beliefs):
@@ -189,21 +184,13 @@ class NegativeLogPosterior:
     def _noise(self, lam: float) -> Array:
         return np.asarray(np.where(np.isnan(self.lams), lam, self.lams) / self.shares)
 
-    def _merge(self, noise: Array) -> MergedOutcomes:
-        """The outcomes of each point as one."""
-        precision = np.bincount(self.place, 1.0 / noise)
-        mean = np.bincount(self.place, self.y / noise) / precision
-        scatter = np.sum(np.square(self.y - mean[self.place]) / noise)
-        return MergedOutcomes(
-            mean, 1.0 / precision, 0.5 * float(scatter + np.sum(np.log(noise)) + np.sum(np.log(precision)))
-        )
-
-
-def find_points(X: Array) -> tuple[Array, NDArray[np.intp]]:
-    """The different rows, in the order in which they first come, and which of them each row is."""
-    index: dict[bytes, int] = {}
-    place = np.array([index.setdefault(x.tobytes(), len(index)) for x in X], dtype=np.intp)
-    return X[np.unique(place, return_index=True)[1]], place
+    def _compare_with_merged(self, noise: Array, merged: MergedOutcomes) -> float:
+        """½ Σ (y - ȳ)²/r + ½ (Σ log r - Σ log N), which is 0 without repeats."""
+        place = self.grouping.place
+        points = np.bincount(place) > 1
+        rows = points[place]
+        scatter = np.square(self.y - merged.mean[place])[rows] / noise[rows]
+        return 0.5 * float(np.sum(scatter + np.log(noise[rows])) - np.sum(np.log(merged.noise[points])))
 
 
 def _fit_mean(chol: Array, y: Array) -> float:

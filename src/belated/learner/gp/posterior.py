@@ -1,12 +1,13 @@
 """The GP posterior of Eq. (1), on a factor that only grows.
 
-X        queries x_1 … x_{t-1}, one per row                     (n, D)
-y_tilde  censored feedback ỹ_{1,t} … ỹ_{t-1,t}                   (n,)
+X        the different queries among x_1 … x_{t-1}, one per row  (n, D)
+y_tilde  censored feedback ỹ_{1,t} … ỹ_{t-1,t}, its mean at each (n,)
 L        lower triangular, L Lᵀ = K + diag(λ)                    (n, n)
 alpha    (K + diag(λ))⁻¹ (ỹ - mean)                              (n,)
 V        L⁻¹ k(X, Q)                                             (n, |Q|)
 
-A row's λ is the prior's lam, or the variance of the noise that came with that row's outcome.
+An outcome's λ is the prior's lam, or the variance of the noise that came with it; that of a query is the noise of the
+mean of its outcomes (merging.py). So a belief costs what its different queries cost.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from belated.errors import NotPositiveDefinite
 from belated.learner.arrays import Array
 from belated.learner.gp.factor import BLOCK, Factor
 from belated.learner.gp.kernels import Kernel, Slope
+from belated.learner.gp.merging import group_rows, merge_outcomes, number_points
 from belated.learner.gp.table import JITTERS, Table, compute_root
 
 ROUNDING = 1e-8  # a standard deviation of a difference below this (relative to the prior's) is rounding
@@ -48,12 +50,14 @@ class Posterior:
     """A belief about f: mean, std, cov and draws at any points Q (q, D). It never changes: news makes a new one."""
 
     gp: GP
-    ids: NDArray[np.intp]  # the numbers of the queries
     X: Array
     y_tilde: Array
     lams: Array
     factor: Factor
-    table: Table | None = None
+    table: Table | None
+    ids: NDArray[np.intp]  # the numbers of the outcomes
+    place: NDArray[np.intp]  # the row of X that each outcome belongs to
+    weights: Array  # what each outcome counts in ỹ
 
     @cached_property
     def _whitened(self) -> Array:
@@ -101,12 +105,14 @@ class Posterior:
         left = prior - np.sum(np.square(self.factor.solve(K.T)), axis=0)
         return self.gp.mean + K @ self.alpha, np.clip(left, 0.0, prior)
 
-    def mean_of(self, rows: NDArray[np.bool_]) -> Array:
-        """μ(x_s) at some of its own queries: K alpha = ỹ - λ alpha, so no kernel is needed."""
-        return (self.y_tilde - self.lams * self.alpha)[rows]
+    @cached_property
+    def own_means(self) -> Array:
+        """μ at its own queries: K alpha = ỹ - λ alpha, so no kernel is needed."""
+        return self.y_tilde - self.lams * self.alpha
 
-    def std_of(self, rows: NDArray[np.bool_]) -> Array:
-        """σ(x_s) at some of its own queries: a look-up where there is a table."""
+    def std_of(self, outcomes: NDArray[np.bool_]) -> Array:
+        """σ(x_s) at the queries of some of its outcomes: a look-up where there is a table."""
+        rows = self.place[outcomes]
         if self.table is None or np.any(self.table.where[rows] < 0):
             return self.std(self.X[rows])
         return np.sqrt(np.maximum(self.table.variance[self.table.where[rows]], 0.0))
@@ -130,9 +136,10 @@ class Posterior:
         return self.mean(Q) + scale * (f0 - self.factor.solve(residual) @ table.V)
 
     def _draw_noise(self, rng: Generator) -> Array:
-        """ε_s ~ N(0, λ_s), drawn in the order of the numbers, so that the order of the rows does not matter."""
+        """ε ~ N(0, λ), from a draw for each outcome in the order of the numbers: that of the rows does not matter."""
         rank = np.argsort(np.argsort(self.ids))
-        return np.asarray(np.sqrt(self.lams) * rng.standard_normal(len(rank))[rank])
+        z = rng.standard_normal(len(rank))[rank]
+        return np.asarray(np.sqrt(self.lams) * np.bincount(self.place, np.sqrt(self.weights) * z, len(self.X)))
 
     def path(self, rng: Generator, scale: float = 1.0) -> Path:
         """f ~ GP(μ, scale² σ²) as a function, by pathwise conditioning of a random Fourier draw of the prior.
@@ -287,11 +294,10 @@ class Path:
 class GrowingPosterior:
     """The factor (and table) of the last belief, kept so that the next one grows from it.
 
-    A row is identified by number, query and λ. The belief is always the one that a fresh start would give: the first
-    rows that agree with the last belief are kept, the rest is cut off and grown again."""
+    The belief is always the one that a fresh start would give: the first rows that agree with the last belief, in query
+    and λ, are kept, the rest is cut off and grown again."""
 
     kernel: Kernel | None = None
-    ids: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     X: Array = field(default_factory=lambda: np.empty((0, 0)))
     lams: Array = field(default_factory=lambda: np.empty(0))
     factor: Factor = field(default_factory=Factor)
@@ -305,21 +311,28 @@ class GrowingPosterior:
         y_tilde: Array,
         lams: Array | None = None,
         Q: Array | None = None,
+        points: NDArray[np.intp] | None = None,
     ) -> Posterior:
-        """gp.condition(X, y_tilde, lams, Q), where row i is the query with number ids[i]."""
+        """gp.condition(X, y_tilde, lams, Q), where row i is the outcome with number ids[i].
+
+        points   a number for each row: rows of one number have one query, and are merged; None: all that are equal"""
         own = np.full(len(X), gp.lam) if lams is None else lams
-        numbers = np.asarray(ids, dtype=np.intp)
+        grouping = group_rows(number_points(X) if points is None else points)
+        merged, X = merge_outcomes(grouping, y_tilde, own), X[grouping.first]
         scale = gp.kernel.variance + (float(np.mean(own)) if len(own) else 0.0)
         for jitter in JITTERS:
             try:
-                self._grow(gp.kernel, numbers, X, own + jitter * scale, Q)
+                self._grow(gp.kernel, X, merged.noise + jitter * scale, Q)
             except NotPositiveDefinite:
                 continue
-            return Posterior(gp, numbers, X, y_tilde, self.lams, self.factor, self.table)
+            numbers = np.asarray(ids, dtype=np.intp)
+            return Posterior(
+                gp, X, merged.mean, self.lams, self.factor, self.table, numbers, grouping.place, merged.weights
+            )
         raise NotPositiveDefinite
 
-    def _grow(self, kernel: Kernel, ids: NDArray[np.intp], X: Array, lams: Array, Q: Array | None) -> None:
-        agreed = _count_agreeing((self.ids, ids), (self.lams, lams), (self.X, X)) if kernel == self.kernel else 0
+    def _grow(self, kernel: Kernel, X: Array, lams: Array, Q: Array | None) -> None:
+        agreed = _count_agreeing((self.lams, lams), (self.X, X)) if kernel == self.kernel else 0
         known = self.factor.count_kept(agreed)
         factor, table = self.factor.cut(known), self.table
         if Q is None:
@@ -334,7 +347,7 @@ class GrowingPosterior:
             new = slice(factor.n, end)
             factor = factor.extend(kernel(X[new], X[:end]), kernel.variance + lams[new])
         table = None if table is None else table.extend(X, factor)
-        self.kernel, self.ids, self.X, self.lams, self.factor, self.table = kernel, ids, X, lams, factor, table
+        self.kernel, self.X, self.lams, self.factor, self.table = kernel, X, lams, factor, table
 
 
 def _count_agreeing(*pairs: tuple[NDArray[Any], NDArray[Any]]) -> int:
