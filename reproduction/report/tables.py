@@ -30,7 +30,7 @@ def list_lines(judged: JudgedPanel) -> list[tuple[str, str, Series]]:
 def tabulate_means(judged: JudgedPanel) -> TableBlock:
     """Means over runs with standard errors: a row for every curve and reading."""
     panel, rows, T = judged.panel, list_lines(judged), judged.last
-    several = len(judged.lines) > 1
+    several = len({*panel.readings, *judged.lines}) > 1
     at = sorted({int(line.iterations[i]) for _, _, line in rows for i in select_iterations(panel, line)})
     columns = {f"at {iteration}": [_summarize_at(panel, line, iteration) for _, _, line in rows] for iteration in at}
     if panel.measure == "simple":
