@@ -25,7 +25,7 @@ from reproduction.panels import BEYOND, PANELS, PERMUTED, READINGS, Panel, selec
 from reproduction.run_costs import format_seconds
 
 PROGRAM = "python -m reproduction"
-FOLDER = Path("paper-runs")
+FOLDER, KEPT = Path("paper-runs"), Path("reproduction/results")
 QUICK_RUNS = 3
 THEORY, THEORY_FILE = "theory", "theory.csv.gz"
 
@@ -316,6 +316,9 @@ def _open_executor(name: str | None) -> AbstractContextManager[Executor | None]:
 def report(folder: Path, source: Path | None, out: Path | None) -> None:
     """Write the report: REPORT.md, report.html, and a folder with its pictures and numbers.
 
+    Without runs of your own, in a checkout, it is made of the curves that are kept in reproduction/results, and the
+    same files are written again: reproduction/REPORT.md and its pictures.
+
     \b
     Examples:
       $ python -m reproduction report
@@ -328,6 +331,8 @@ def report(folder: Path, source: Path | None, out: Path | None) -> None:
 
     if source is not None and out is None:
         raise InvalidInput("--from needs --out: say where to write the report")
+    if source is None and folder == FOLDER and not folder.exists() and KEPT.exists():
+        source, folder = KEPT, KEPT.parent
     place = folder if out is None else out
     results = place / RESULTS
     if source is None:

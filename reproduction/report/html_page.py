@@ -35,6 +35,7 @@ body { margin: 0 auto; max-width: 62rem; padding: 1.2rem 1rem 4rem; background: 
 h1 { font-size: 1.8rem; line-height: 1.2; margin: 1rem 0 }
 h2 { font-size: 1.35rem; margin: 2.6rem 0 .8rem; padding-top: .6rem; border-top: 1px solid var(--line) }
 h3 { font-size: 1.1rem; margin: 2.2rem 0 .6rem }
+h4 { font-size: 1rem; margin: 2rem 0 .6rem }
 a { color: var(--link) }
 img { display: block; max-width: 100%; height: auto; margin: 1rem 0; background: #fff; border-radius: 4px }
 .wide { overflow-x: auto; margin: 1rem 0 }

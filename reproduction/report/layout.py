@@ -1,4 +1,4 @@
-"""What all pictures of the report share: a page of axes one above the other, its texts, and the style of a line."""
+"""What all pictures of the report share: pages with axes, their texts, and the style of a line."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BAND: dict[str, Any] = {"alpha": 0.18, "linewidth": 0}
 WIDTH, LEFT, AXES_WIDTH, AXES_HEIGHT = 7.7, 0.85, 4.9, 2.75  # inches
+SMALL_HEIGHT, BETWEEN = 1.75, 0.3  # of small axes, and from one to the next
 TITLE, CAPTION, NOTE, BELOW = 0.5, 0.3, 0.18, 0.6  # inches of the title, of the lines above axes, of the words below
 
 
@@ -70,15 +71,35 @@ class LineEnd(NamedTuple):
     style: LineStyle
 
 
-def make_stacked_page(title: str, count: int, *, room_for_note: bool = False) -> tuple[Figure, list[Axes]]:
+def make_stacked_page(title: str, count: int) -> tuple[Figure, list[Axes]]:
     """The page with its title, and its axes from the top down."""
+    height = TITLE + count * (CAPTION + AXES_HEIGHT + BELOW)
+    page = _make_titled_page(title, height)
+    bottoms = [height - TITLE - (i + 1) * (CAPTION + AXES_HEIGHT) - i * BELOW for i in range(count)]
+    return page, [_add_axes(page, LEFT, bottom, AXES_WIDTH, AXES_HEIGHT) for bottom in bottoms]
+
+
+def make_leading_page(title: str, small: int, *, room_for_note: bool = False) -> tuple[Figure, Axes, list[Axes]]:
+    """The page with its title, one pair of axes, and a row of small ones under it."""
     above = CAPTION + (NOTE if room_for_note else 0.0)
-    height = TITLE + count * (above + AXES_HEIGHT + BELOW)
+    height = TITLE + above + AXES_HEIGHT + BELOW + ((CAPTION + SMALL_HEIGHT + BELOW) if small else 0.0)
+    page = _make_titled_page(title, height)
+    leading = _add_axes(page, LEFT, height - TITLE - above - AXES_HEIGHT, AXES_WIDTH, AXES_HEIGHT)
+    width = (WIDTH - LEFT - 0.3 - (small - 1) * BETWEEN) / max(small, 1)
+    lefts = [LEFT + i * (width + BETWEEN) for i in range(small)]
+    return page, leading, [_add_axes(page, left, BELOW, width, SMALL_HEIGHT) for left in lefts]
+
+
+def _make_titled_page(title: str, height: float) -> Figure:
     page = make_page(WIDTH, height)
     _add_title(page, title, 1 - 0.5 * TITLE / height)
-    bottoms = [height - TITLE - (i + 1) * (above + AXES_HEIGHT) - i * BELOW for i in range(count)]
-    frames = [(LEFT / WIDTH, bottom / height, AXES_WIDTH / WIDTH, AXES_HEIGHT / height) for bottom in bottoms]
-    return page, [page.add_axes(frame) for frame in frames]
+    return page
+
+
+def _add_axes(page: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
+    """Axes on a page, in inches."""
+    across, up = page.get_size_inches()
+    return page.add_axes((left / across, bottom / up, width / across, height / up))
 
 
 def _add_title(page: Figure, title: str, y: float) -> None:

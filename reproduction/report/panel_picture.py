@@ -1,8 +1,9 @@
 """A panel as a picture: the mean of every curve with standard errors, as the paper draws it.
 
 Colour says what silence means to an algorithm, the line how it chooses, in every panel alike. Where the panel compares
-one algorithm with itself, shades tell its curves apart. Names stand at the ends of the lines. Each reading of the paper
-has axes of its own, with one scale for all; the authors' published results, where there are any, are bands behind each.
+one algorithm with itself, shades tell its curves apart. Names stand at the ends of the lines. The first reading of the
+paper has the large axes, and each other reading small ones, with one scale for all; the authors' published results,
+where there are any, are bands behind each.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import numpy as np
 from belated.learner.algorithms import find_algorithm
 from belated.learner.arrays import Array
 from belated.plotting.style import COLOUR, render_png, use_style
+from belated.wording import format_count
 from reproduction.curves import PUBLISHED, Series
 from reproduction.panels import Panel, PanelCurve
-from reproduction.report.layout import BAND, LineEnd, LineStyle, MeanCurve, average_runs, finish_axes, make_stacked_page
+from reproduction.report.layout import BAND, LineEnd, LineStyle, MeanCurve, average_runs, finish_axes, make_leading_page
 from reproduction.report.verdicts import FIRST_COUNTED, JudgedPanel, select_measure
 
 if TYPE_CHECKING:
@@ -62,19 +64,24 @@ def _average_lines(panel: Panel, lines: Mapping[str, Series]) -> dict[str, MeanC
 
 
 def draw_panel(judged: JudgedPanel, title: str, note: str = "") -> bytes:
-    """The panel as a PNG: one above the other, axes for every reading that was run."""
+    """The panel as a PNG: large axes for the first reading that was run, small ones for the others."""
     panel = judged.panel
     readings = {reading: _average_lines(panel, judged.lines[reading]) for reading in judged.readings}
     published = _average_lines(panel, judged.lines.get(PUBLISHED, {}))
     limits = choose_limits(panel, [line for lines in (*readings.values(), published) for line in lines.values()])
+    several = len(panel.readings) > 1
     with use_style():
-        page, stack = make_stacked_page(title, len(readings), room_for_note=bool(note))
-        for axes, (reading, lines) in zip(stack, readings.items(), strict=True):
+        page, leading, small = make_leading_page(title, len(readings) - 1, room_for_note=bool(note))
+        for axes, (reading, lines) in zip((leading, *small), readings.items(), strict=True):
             axes.set_ylim(*limits)
             ends = draw_lines(axes, panel, lines, published)
-            words = f"reading: {reading}; " if len(panel.readings) > 1 else ""
-            words += _describe_runs(lines) + ("; dotted, with bands: published" if published else "")
-            finish_axes(axes, "iteration", panel.ylabel, words, ends, note)
+            words = f"reading: {reading}; " if several else ""
+            if axes is leading:
+                words += _describe_runs(lines) + ("; dotted, with bands: published" if published else "")
+                finish_axes(axes, "iteration", panel.ylabel, words, ends, note)
+            else:
+                axes.tick_params(labelleft=axes is small[0])
+                finish_axes(axes, "iteration", panel.ylabel if axes is small[0] else "", words + _count_runs(lines))
         return render_png(page)
 
 
@@ -125,9 +132,13 @@ def choose_limits(panel: Panel, lines: Sequence[MeanCurve]) -> tuple[float, floa
 
 
 def _describe_runs(lines: Mapping[str, MeanCurve]) -> str:
-    runs = sorted({line.runs for line in lines.values()})
-    if runs == [1]:
-        return "one run"
+    counted = _count_runs(lines)
+    if counted == "1 run":
+        return counted
     step = compute_bar_step(max(float(line.iterations[-1]) for line in lines.values()))
-    n = str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
-    return f"mean of {n} runs ± standard error every {step}"
+    return f"mean of {counted} ± standard error every {step}"
+
+
+def _count_runs(lines: Mapping[str, MeanCurve]) -> str:
+    runs = sorted({line.runs for line in lines.values()})
+    return format_count(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"

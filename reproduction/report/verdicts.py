@@ -22,18 +22,6 @@ pooled         of a group of panels and one kind of baseline: the effect in a pa
 
 Nothing is corrected across panels. The sign-flip test, Holm-corrected, and Wilcoxon's are a check on the intervals and
 decide nothing.
-
-Until those runs are there, the code below decides by the former rule:
-
-the quantity   of a simple-regret panel the average of the curve over iterations 10 to T, of a cumulative one its value
-               at T; one number per run
-less           the mean of the quantity is smaller and the sign-flip test, two-sided and Holm-corrected over these pairs
-               of the panel, has p < 0.05
-alike          the sign-flip test has p ≥ 0.05, uncorrected: a correction would only make it easier to pass
-holds          every pair is as claimed
-too few runs   so few that nothing could be significant (said since the first report, none of whose verdicts it touches)
-in mean only   every mean is in the claimed order and no pair that should be alike differs, but not all are significant
-does not hold  anything else
 """
 
 from __future__ import annotations
@@ -44,13 +32,16 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from belated.comparison.statistics import PairedComparison, compare_pairs, holm, least_p
+from belated.comparison.statistics import PairedComparison, Summary, compare_pairs, holm
 from belated.learner.arrays import Array
+from belated.wording import format_count
 from reproduction.curves import PUBLISHED, CurveKey, Curves, Series
 from reproduction.panels import Claim, Panel
+from reproduction.report.formatting import format_interval, format_size
+from reproduction.report.intervals import LEVEL, MeanInterval, find_detectable, find_interval
 
-FIRST_COUNTED, LEVEL = 10, 0.05
-Word = Literal["holds", "holds in mean only", "does not hold here", "too few runs", "not run"]
+FIRST_COUNTED, FEWEST, TOLERANCE = 10, 5, 0.1
+Word = Literal["supported", "contradicted", "unresolved", "not run"]
 WORDS: tuple[Word, ...] = get_args(Word)
 
 
@@ -87,6 +78,29 @@ def compute_final_values(panel: Panel, line: Series) -> Array:
     return select_measure(panel, line)[:, -1]
 
 
+# Comparisons --------------------------------------------------------------------------------------------------------
+
+
+def judge_less(difference: Summary[float], pairs: int, comparisons: int = 1) -> Word:
+    """Whether a difference is below 0, as one of so many comparisons of a claim."""
+    if pairs < FEWEST:
+        return "unresolved"
+    if find_interval(difference, pairs).high < 0:
+        return "supported"
+    return "contradicted" if find_interval(difference, pairs, LEVEL / comparisons).low > 0 else "unresolved"
+
+
+def judge_alike(difference: Summary[float], pairs: int, tolerance: float, comparisons: int = 1) -> Word:
+    """Whether a difference is within ± tolerance, as one of so many comparisons of a claim."""
+    if pairs < FEWEST:
+        return "unresolved"
+    interval = find_interval(difference, pairs)
+    if -tolerance <= interval.low and interval.high <= tolerance:
+        return "supported"
+    corrected = find_interval(difference, pairs, LEVEL / comparisons)
+    return "contradicted" if corrected.low > tolerance or corrected.high < -tolerance else "unresolved"
+
+
 @dataclass(frozen=True, kw_only=True)
 class CurvePair:
     """Two curves of a panel, compared run by run."""
@@ -94,50 +108,74 @@ class CurvePair:
     a: str  # keys of the curves
     b: str
     claimed: Literal["less", "alike"]
+    comparisons: int  # in the claim that this one belongs to
     decides: PairedComparison  # of the quantity
     at_end: PairedComparison  # of the values at T
-    p: float  # what is held against LEVEL: corrected where the claim is "less"
+    p: float  # sign-flip; Holm-corrected where the claim is "less"
     p_ranks: float  # the same by Wilcoxon's test
     p_end: float  # and of the values at T
 
     @property
-    def significant(self) -> bool:
-        return self.p < LEVEL
+    def interval(self) -> MeanInterval:
+        return find_interval(self.decides.difference, self.decides.pairs)
 
     @property
-    def as_claimed(self) -> bool:
-        """In mean, for a pair of which one should be less."""
-        return not self.significant if self.claimed == "alike" else self.decides.difference.mean < 0
+    def detectable(self) -> float:
+        return find_detectable(self.decides.difference, self.decides.pairs)
+
+    @property
+    def word(self) -> Word:
+        found = self.decides
+        if self.claimed == "less":
+            return judge_less(found.difference, found.pairs, self.comparisons)
+        return judge_alike(found.difference, found.pairs, self.tolerance, self.comparisons)
+
+    @property
+    def tolerance(self) -> float:
+        """The difference up to which two curves are alike."""
+        return TOLERANCE * (self.decides.a + self.decides.b) / 2
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the interval and the sign-flip test, both uncorrected, say the same about 0."""
+        return self.interval.excludes_zero == (self.decides.p < LEVEL)
+
+
+def pair_quantities(panel: Panel, a: Series, b: Series) -> tuple[list[int], Array, Array]:
+    """The seeds that both lines have, and the quantity that decides of either."""
+    seeds = sorted(set(a.seeds) & set(b.seeds))
+    first, second = (compute_deciding_values(panel, line)[_find_rows(line, seeds)] for line in (a, b))
+    return seeds, first, second
+
+
+def _find_rows(line: Series, seeds: Sequence[int]) -> list[int]:
+    return [line.seeds.index(seed) for seed in seeds]
 
 
 def compare_curve_pairs(panel: Panel, claim: Claim, lines: dict[str, Series]) -> tuple[CurvePair, ...]:
     """The comparisons that the claim comes to, of those curves that were run; runs of the same seed are a pair."""
-    less = _compare_curves(panel, lines, claim.less)
-    alike = _compare_curves(panel, lines, claim.alike)
+    less, alike = (_compare_curves(panel, lines, wanted) for wanted in (claim.less, claim.alike))
+    comparisons = len(claim.less) + len(claim.alike)
     corrected = zip(
         holm([decides.p for _, _, decides, _ in less]),
         holm([decides.p_ranks for _, _, decides, _ in less]),
         holm([at_end.p for _, _, _, at_end in less]),
         strict=True,
     )
-    return (
-        *(
-            CurvePair(a=a, b=b, claimed="less", decides=decides, at_end=at_end, p=p, p_ranks=p_ranks, p_end=p_end)
-            for (a, b, decides, at_end), (p, p_ranks, p_end) in zip(less, corrected, strict=True)
-        ),
-        *(
-            CurvePair(
-                a=a,
-                b=b,
-                claimed="alike",
-                decides=decides,
-                at_end=at_end,
-                p=decides.p,
-                p_ranks=decides.p_ranks,
-                p_end=at_end.p,
-            )
-            for a, b, decides, at_end in alike
-        ),
+    single = [(decides.p, decides.p_ranks, at_end.p) for _, _, decides, at_end in alike]
+    return tuple(
+        CurvePair(
+            a=a,
+            b=b,
+            claimed="less" if (a, b) in claim.less else "alike",
+            comparisons=comparisons,
+            decides=decides,
+            at_end=at_end,
+            p=p,
+            p_ranks=p_ranks,
+            p_end=p_end,
+        )
+        for (a, b, decides, at_end), (p, p_ranks, p_end) in zip([*less, *alike], [*corrected, *single], strict=True)
     )
 
 
@@ -146,21 +184,21 @@ def _compare_curves(
 ) -> list[tuple[str, str, PairedComparison, PairedComparison]]:
     compared = []
     for a, b in wanted:
-        both = sorted(set(lines[a].seeds) & set(lines[b].seeds)) if a in lines and b in lines else []
-        if both:
-            rows_a, rows_b = ([lines[key].seeds.index(seed) for seed in both] for key in (a, b))
-            quantities = (
-                compute_deciding_values(panel, lines[a])[rows_a],
-                compute_deciding_values(panel, lines[b])[rows_b],
-            )
-            ends = compute_final_values(panel, lines[a])[rows_a], compute_final_values(panel, lines[b])[rows_b]
+        if a not in lines or b not in lines:
+            continue
+        seeds, *quantities = pair_quantities(panel, lines[a], lines[b])
+        if seeds:
+            ends = (compute_final_values(panel, lines[key])[_find_rows(lines[key], seeds)] for key in (a, b))
             compared.append((a, b, compare_pairs(*quantities), compare_pairs(*ends)))
     return compared
 
 
+# Verdicts -----------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """Whether the claim holds, and why, pair by pair."""
+    """What the runs say of the claim, and why, pair by pair."""
 
     word: Word
     because: str
@@ -171,60 +209,35 @@ def reach_verdict(panel: Panel, claim: Claim, found: Sequence[CurvePair]) -> Cla
     missing = len(claim.less) + len(claim.alike) - len(found)
     if missing:
         return ClaimVerdict("not run", "the curves that the claim is about have not all been run" if found else "")
-    word: Word = "holds"
-    if _note_too_few(found):
-        word = "too few runs"
-    elif not all(pair.as_claimed for pair in found):
-        word = "does not hold here"
-    elif not all(pair.significant for pair in found if pair.claimed == "less"):
-        word = "holds in mean only"
-    return ClaimVerdict(word, "; ".join([*_list_reasons(panel, found), *_note_too_few(found)]))
+    words = [pair.word for pair in found]
+    word: Word = "unresolved"
+    if "contradicted" in words:
+        word = "contradicted"
+    elif set(words) == {"supported"}:
+        word = "supported"
+    return ClaimVerdict(word, "; ".join(_phrase_pair(panel, pair) for pair in found))
 
 
-def _list_reasons(panel: Panel, found: Sequence[CurvePair]) -> list[str]:
-    """What was found, curve by curve."""
-    below: dict[str, list[str]] = {}
-    for pair in found:
-        if pair.claimed == "less":
-            below.setdefault(quote_label(panel, pair.a), []).append(
-                f"{_describe_order(panel, pair)} ({format_p(pair.p)})"
-            )
-    return [
-        *(f"{a} is {', '.join(places)}" for a, places in below.items()),
-        *(
-            f"{quote_label(panel, pair.a)} and {quote_label(panel, pair.b)} "
-            f"{'differ' if pair.significant else 'are not told apart'} ({format_p(pair.p)})"
-            for pair in found
-            if pair.claimed == "alike"
-        ),
-    ]
+def _phrase_pair(panel: Panel, pair: CurvePair) -> str:
+    notes = [f"alike is within ±{format_size(pair.tolerance)}"] if pair.claimed == "alike" else []
+    notes += [f"only {format_count(pair.decides.pairs, 'pair')}"] if pair.decides.pairs < FEWEST else []
+    return f"{name_difference(panel, pair)} is {format_difference(pair)}" + (f" ({'; '.join(notes)})" if notes else "")
 
 
-def _describe_order(panel: Panel, pair: CurvePair) -> str:
-    b = quote_label(panel, pair.b)
-    if pair.significant:
-        return f"significantly {'below' if pair.as_claimed else 'above'} {b}"
-    return f"below {b} in mean only" if pair.as_claimed else f"not below {b}"
+def format_difference(pair: CurvePair) -> str:
+    """The mean difference with its interval."""
+    return format_interval(pair.decides.difference.mean, pair.interval)
+
+
+def name_difference(panel: Panel, pair: CurvePair) -> str:
+    """Which curves, the first minus the second."""
+    return f"{quote_label(panel, pair.a)} − {quote_label(panel, pair.b)}"
 
 
 def quote_label(panel: Panel, key: str) -> str:
     """The name of a curve in a sentence."""
     label = panel.find_curve(key).label
-    return f"“{label}”" if "," in label else label
-
-
-def _note_too_few(found: Sequence[CurvePair]) -> list[str]:
-    """Said when the runs are so few that no result could have been significant."""
-    family = [pair for pair in found if pair.claimed == "less"]
-    if not family or len(family) * min(least_p(pair.decides.pairs) for pair in family) < LEVEL:
-        return []
-    n = max(pair.decides.pairs for pair in family)
-    return [f"with {n} paired run{'s' if n > 1 else ''} no difference can be significant"]
-
-
-def format_p(p: float) -> str:
-    """A p-value in a sentence."""
-    return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
+    return f"“{label}”" if "," in label or "=" in label else label
 
 
 @dataclass(frozen=True)
@@ -242,9 +255,14 @@ class JudgedPanel:
         return [reading for reading in self.panel.readings if reading in self.lines]
 
     @property
+    def first(self) -> str:
+        """The reading that the report is about, the text's; others stand beside it."""
+        return next(iter(self.panel.readings))
+
+    @property
     def verdict(self) -> ClaimVerdict:
-        """On the panel's first reading, the text's."""
-        return self.verdicts.get(self.panel.readings[0], ClaimVerdict("not run", ""))
+        """On the panel's first reading."""
+        return self.verdicts.get(self.first, ClaimVerdict("not run", ""))
 
     @property
     def last(self) -> int:

@@ -35,9 +35,9 @@ from belated.space.points import Points
 from belated.study import Study
 from reproduction.objectives import synthetic
 from reproduction.report.document import Block, Heading, Paragraph, Picture, Strong, TableBlock, Text
+from reproduction.report.formatting import count_decimals, format_p_cell, format_summary
+from reproduction.report.intervals import LEVEL
 from reproduction.report.layout import LineEnd, LineStyle, average_runs, finish_axes, make_stacked_page
-from reproduction.report.tables import count_decimals, format_p_cell, format_summary
-from reproduction.report.verdicts import LEVEL
 from reproduction.theory.measurements import Measurement, Quantity, SeedValues
 from reproduction.theory.rkhs import WORLD
 

@@ -30,8 +30,8 @@ from belated.learner.confidence import (
 from belated.learner.delays.distributions import Poisson
 from belated.plotting.style import COLOUR, INK, SOFT, render_png, use_style
 from reproduction.report.document import Block, Heading, Paragraph, Picture, TableBlock
+from reproduction.report.formatting import count_decimals, format_summary
 from reproduction.report.layout import LineEnd, LineStyle, finish_axes, make_stacked_page
-from reproduction.report.tables import count_decimals, format_summary
 from reproduction.theory.measurements import Measurement, Quantity, SeedValues
 from reproduction.theory.rkhs import B_Y, KERNEL, POINTS, Q, draw_function, make_sdf, run_study
 

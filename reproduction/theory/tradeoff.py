@@ -18,8 +18,8 @@ from belated.learner.confidence import Theory
 from belated.learner.delays.distributions import Distribution, Geometric, Poisson
 from belated.plotting.style import COLOUR, render_png, use_style
 from reproduction.report.document import Block, Heading, Paragraph, Picture, TableBlock
+from reproduction.report.formatting import count_decimals, format_summary
 from reproduction.report.layout import LineEnd, LineStyle, average_runs, finish_axes, make_stacked_page
-from reproduction.report.tables import count_decimals, format_summary
 from reproduction.theory.bounds import compute_bound
 from reproduction.theory.measurements import Measurement, Quantity, SeedValues
 from reproduction.theory.rkhs import R, draw_function, make_sdf, run_study

@@ -86,11 +86,31 @@ def test_sixteen_pairs_are_counted_to_the_last_sign() -> None:
     assert sign_flip(a, b) == counted(a - b)
 
 
-def test_forty_pairs_are_exact_and_more_are_refused() -> None:
-    a, b = np.zeros(40), np.arange(1.0, 41.0)
-    assert sign_flip(a, b) == least_p(40) == 2.0**-39
-    with pytest.raises(InvalidInput, match="at most 40 pairs"):
-        sign_flip(np.zeros(41), np.ones(41))
+def test_forty_pairs_are_counted_without_rounding() -> None:
+    assert sign_flip(np.zeros(40), np.arange(1.0, 41.0)) == least_p(40) == 2.0**-39
+
+
+@pytest.mark.parametrize(("won", "lost"), [(60, 0), (40, 20), (33, 27), (30, 30), (41, 4)])
+def test_more_pairs_of_equal_size_are_a_sign_test(won: int, lost: int) -> None:
+    d = np.array([-0.1] * won + [0.1] * lost)
+    expected = stats.binomtest(won, won + lost).pvalue
+    assert sign_flip(d, np.zeros(len(d))) == pytest.approx(expected, rel=1e-9)
+    assert signed_ranks(d, np.zeros(len(d))) == pytest.approx(expected, rel=1e-9)
+
+
+def test_more_pairs_are_counted_on_a_grid_that_hardly_changes_p() -> None:
+    """Pairs without a difference add none: the same test with them is on the grid, and without them is exact."""
+    rng = np.random.default_rng(3)
+    for shift in (0.0, 0.2, 0.5, 1.0):
+        d = rng.normal(shift, 1.0, 30)
+        padded = np.concatenate([d, np.zeros(15)])
+        assert sign_flip(padded, np.zeros(45)) == pytest.approx(sign_flip(d, np.zeros(30)), rel=0.002)
+
+
+@pytest.mark.parametrize("n", [41, 60])
+def test_signed_ranks_of_many_pairs_are_scipys(n: int) -> None:
+    a, b = np.random.default_rng(n).normal(size=(2, n))
+    assert signed_ranks(a, b + 0.3) == pytest.approx(stats.wilcoxon(a, b + 0.3, method="exact").pvalue, rel=1e-9)
 
 
 def test_rounding_makes_and_breaks_no_ties() -> None:

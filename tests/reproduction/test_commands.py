@@ -11,8 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import belated
-from reproduction.commands import main
+from reproduction.archive import Archive, write_archive
+from reproduction.commands import FOLDER, KEPT, main
 from reproduction.panels import ALL_PANELS, PANELS, Panel
+from tests.reproduction.made_up_curves import make_curves
 
 
 def shell(*words: str) -> Result:
@@ -93,7 +95,24 @@ def test_run_run_again_and_report(tmp_path: Path, shorter: None, monkeypatch: py
     assert shell("report", "--from", "../mine/results", "--out", "mine").exit_code == 0
     rebuilt_there = contents(Path("mine"))
     assert rebuilt_there == {name: before[name] for name in rebuilt_there}
-    assert len(rebuilt_there) == 2 + 2 + 3  # text and page, pictures, numbers
+    assert len(rebuilt_there) == 2 + 3 + 3  # text and page, pictures, numbers
+
+
+def test_without_runs_the_kept_curves_are_reported_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_archive(KEPT, Archive(curves=make_curves([PANELS["fig1c"]], seeds=2)))
+    first = shell("report")
+    assert first.exit_code == 0, first.output
+    assert "\npython -m reproduction report --from reproduction/results --out reproduction\n" in Path(
+        "reproduction/REPORT.md"
+    ).read_text(encoding="utf-8")
+    before = contents(tmp_path)
+    assert shell("report").exit_code == 0
+    assert contents(tmp_path) == before
+    assert shell("report", "--out", "elsewhere").exit_code == 0
+    assert Path("elsewhere/results/fig1c.png").exists()
+    FOLDER.mkdir()  # runs of one's own come first
+    assert "there are no runs in paper-runs" in shell("report").output
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -2,19 +2,21 @@
 
 import base64
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from reproduction.archive import COSTS, CURVES, PROVENANCE, Archive, Provenance, read_archive, write_archive
+from reproduction.commands import KEPT, THEORY_FILE
 from reproduction.curves import Curves
 from reproduction.panels import BEYOND, PANELS, Claim
-from reproduction.report.document import Heading, Paragraph, TableBlock, extract_text, make_slug
+from reproduction.report.document import Block, Heading, Paragraph, TableBlock, extract_text, make_slug
 from reproduction.report.markdown import render_markdown
-from reproduction.report.report import PAGE, RESULTS, TEXT, format_title, make_report, write_report
-from reproduction.report.tables import tabulate_means
-from reproduction.report.verdicts import judge_panel
-from reproduction.run_costs import RunCost
+from reproduction.report.naming import format_title
+from reproduction.report.report import PAGE, RESULTS, TEXT, make_report, write_report
+from reproduction.theory.experiments import make_section
+from reproduction.theory.measurements import read_measurements
 from tests.reproduction.made_up_curves import make_beyond_panel, make_costs, make_curves, make_panel, make_published
 from tests.reproduction.report.page_reader import PageReader
 
@@ -69,7 +71,7 @@ def test_markdown_and_page_have_the_same_words_and_numbers(made: Path) -> None:
 
 def test_every_picture_that_is_named_is_there_and_in_the_page(made: Path) -> None:
     named = re.findall(r"!\[.*?\]\((.*?)\)", text_of(made))
-    assert named == [f"results/{name}.png" for name in ("fig1b", "fig2a", "fig4c", "elsewhere")]
+    assert named == [f"results/{name}.png" for name in ("effects", "fig1b", "fig2a", "fig4c", "elsewhere")]
     page = (made / PAGE).read_text(encoding="utf-8")
     inside = [base64.b64decode(data) for data in re.findall(r'src="data:image/png;base64,([^"]*)"', page)]
     assert inside == [(made / name).read_bytes() for name in named]
@@ -79,8 +81,7 @@ def test_links_lead_to_headings(made: Path) -> None:
     headings = [make_slug(line.lstrip("# ")) for line in text_of(made).splitlines() if line.startswith("#")]
     links = re.findall(r"\]\(#(.*?)\)", text_of(made))
     assert len(set(headings)) == len(headings)
-    assert set(links) <= set(headings)
-    assert len(links) == len(FEW)
+    assert set(links) == {make_slug(format_title(shown)) for shown in FEW} <= set(headings)
 
 
 def test_titles_and_headings_of_all_panels_are_their_own() -> None:
@@ -89,51 +90,42 @@ def test_titles_and_headings_of_all_panels_are_their_own() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_it_says_how_it_was_made(made: Path) -> None:
+def test_it_says_how_it_was_made(made: Path, curves: Curves) -> None:
     text = text_of(made)
     assert "python -m reproduction run all\npython -m reproduction report\n" in text
     assert "With Python 3.12, numpy 2.4." in text
     assert "python -m reproduction report --from here/results --out here" in text
-    assert "3 of 4 panels were run: 91 runs, 7 of each curve." in text  # 4 + 2 · 3 + 3 curves
+    runs = sum(len(line.seeds) for key, line in curves.items() if key.panel in PANELS and key.reading != "published")
+    assert f"3 of 4 panels were run: {runs} runs, 7 of each curve." in text
+
+
+def test_what_was_found_comes_first_and_the_appendix_last(made: Path) -> None:
+    assert re.findall(r"^## (.*)$", text_of(made), re.M) == [
+        "What was found",
+        "The choices that decide it",
+        "Panels",
+        "Beyond the paper",
+        "Theory",
+        "Appendix",
+    ]
 
 
 def test_a_panel_that_was_not_run_is_listed_so(made: Path) -> None:
     text = text_of(made)
-    assert re.search(r"^\| \[Fig. 5a.*\| not run \|", text, re.M)
-    section = text.split("### Fig. 5a")[1].split("\n## ")[0]
+    assert re.search(r"^\| \[Fig. 5a\]\(.*\*\*not run\*\* \|", text, re.M)
+    section = text.split("#### Fig. 5a")[1].split("\n## ")[0]
     assert "The paper: GP-TS-SDF has smaller simple regret" in section
     assert section.rstrip().endswith("Not run.")
-    assert "not run: 1." in text
+    assert "1 not run." in text
 
 
-def test_the_released_reading_and_the_published_runs_have_verdicts_of_their_own(made: Path) -> None:
-    section = text_of(made).split("### Fig. 2a")[1].split("### ")[0]
-    assert re.search(r"The paper: GP-UCB-SDF outperforms .*\. Verdict: \*\*", section)
-    assert "- As the released program has it: **" in section
-    assert "- The authors' published runs, by the same rules: **" in section
-    assert section.count("| published |") == 3 + 2
-    assert re.search(r"\| published \| GP-UCB \| 7 \|.*\| — \| — \|", section)
-
-
-def test_panels_beyond_the_paper_have_ranks_and_no_verdict(made: Path, curves: Curves) -> None:
+def test_panels_beyond_the_paper_have_ranks_and_no_verdict(made: Path) -> None:
     section = text_of(made).split("## Beyond the paper")[1].split("\n## ")[0]
     assert "The paper:" not in section
     ranked = re.findall(r"^\| ([^|]*) \| ([\d.]+) ± [\d.]+ \| ([\d.]+) \|$", section, re.M)
     assert len(ranked) == len(ELSEWHERE.curves)
     assert sum(float(rank) for _, rank, _ in ranked) == pytest.approx(8 * 9 / 2, abs=0.05)
     assert [float(mean) for *_, mean in ranked] == sorted(float(mean) for *_, mean in ranked)
-    assert tabulate_means(judge_panel(ELSEWHERE, curves)).titles[-1] == "mean rank"
-
-
-def test_a_short_pass_and_missing_parts_are_said() -> None:
-    shown = make_panel("fig2a", readings=("text", "released"), iterations=30)
-    quick = make_panel("fig2a", readings=("text",), iterations=12)
-    few = {key: line for key, line in make_curves([quick], seeds=3).items() if key.curve != "GP-BUCB"}
-    text = render_markdown(make_report([shown], Archive(curves=few), out="."))
-    assert "Note: only 12 of 30 iterations; the published results are not at hand; not run: GP-BUCB." in text
-    assert "at 12" in text
-    assert "| not run |" in text
-    assert "the curves that the claim is about have not all been run" in text
 
 
 def test_nothing_at_all_is_a_report_too() -> None:
@@ -143,20 +135,64 @@ def test_nothing_at_all_is_a_report_too() -> None:
     assert "CPU time" not in text
 
 
-def test_costs_are_summed_by_figure(made: Path) -> None:
-    text = text_of(made)
-    costs = [RunCost("fig1b", "m5", "text", 0, 100, 3600.0, 1800.0), RunCost("fig1b", "m5", "text", 0, 4, 0.0, 1800.0)]
-    archive = Archive(curves={}, costs=[*costs, RunCost("other", "x", "text", 0, 1, 1e9, 1e9)])
-    report = render_markdown(make_report(FEW, archive, out="."))
-    assert "CPU time of the panels: 2.0 h, 50% for choosing queries and 50% for evaluating objectives" in report
-    assert "| Figure 1 | 1 | 104 | 1.0 h | 1.0 h |" in report  # one run, interrupted once
-    assert re.search(r"^\| Figure 4 \| 21 \| 12,600 \|", text, re.M)
-    assert re.search(r"^\| beyond the paper \| 56 \|", text, re.M)
-
-
 def test_what_a_panel_says_is_escaped() -> None:
     odd = make_panel("odd", title="a|b <i>", claim=Claim(text="x < y | *z*", less=(("GP-UCB-SDF", "GP-UCB"),)))
     blocks = make_report([odd], Archive(curves={}), out=".")
     assert "x \\< y \\| \\*z\\*" in render_markdown(blocks)
-    (table,) = (block for block in blocks if isinstance(block, TableBlock))
-    assert extract_text(table.rows[0][0]) == "a|b <i>"
+    (claims,) = (block for block in blocks if isinstance(block, TableBlock))
+    assert extract_text(claims.rows[0][1]) == "x < y | *z*: not run"
+
+
+# The report that is kept ----------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[3]
+MOST_COLUMNS = 7
+
+
+def make_kept_report() -> list[Block]:
+    """The report of the curves that are kept, as the command makes it."""
+    kept = ROOT / KEPT
+    return make_report(
+        list(PANELS.values()),
+        read_archive(kept),
+        out=KEPT.parent.as_posix(),
+        beyond=list(BEYOND.values()),
+        theory=make_section(read_measurements(kept / THEORY_FILE)),
+    )
+
+
+@pytest.fixture(scope="module")
+def kept() -> list[Block]:
+    """Its words and numbers; pictures take longer than all the rest, and are left blank."""
+    figure = pytest.importorskip("matplotlib.figure").Figure
+    image = pytest.importorskip("PIL.Image")
+
+    def leave_blank(self: object, out: object, **options: object) -> None:
+        image.new("RGB", (1, 1)).save(out, format="PNG")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figure, "savefig", leave_blank)
+        return make_kept_report()
+
+
+def test_the_kept_report_is_made_of_the_kept_curves(kept: list[Block]) -> None:
+    made, there = render_markdown(kept, RESULTS), (ROOT / KEPT.parent / TEXT).read_text(encoding="utf-8")
+    assert made.splitlines() == there.splitlines()
+    assert made == there
+
+
+def test_no_table_of_the_kept_report_is_too_wide(kept: list[Block]) -> None:
+    wide = [block.titles for block in kept if isinstance(block, TableBlock) and len(block.titles) > MOST_COLUMNS]
+    assert wide == []
+
+
+@pytest.mark.long
+def test_the_kept_pictures_are_made_of_the_kept_curves(tmp_path: Path) -> None:
+    """Byte for byte with the version of matplotlib that drew them; another draws other bytes."""
+    pytest.importorskip("matplotlib")
+    recorded = dict(read_archive(ROOT / KEPT).provenance.versions).get("matplotlib")
+    if recorded != version("matplotlib"):
+        pytest.skip(f"the kept pictures were drawn with matplotlib {recorded}")
+    written = write_report(tmp_path, make_kept_report())
+    pictures = {path.name: path.read_bytes() for path in written if path.suffix == ".png"}
+    assert pictures == {path.name: path.read_bytes() for path in (ROOT / KEPT).glob("*.png")}

@@ -1,64 +1,51 @@
 """The tables have the numbers of the curves."""
 
-import re
-
 import pytest
 
-from reproduction.archive import Archive
 from reproduction.curves import CurveKey, Curves
 from reproduction.panels import PANELS
-from reproduction.report.document import extract_text
-from reproduction.report.markdown import render_markdown
-from reproduction.report.report import make_report
-from reproduction.report.tables import count_decimals, format_p_cell, tabulate_comparisons, tabulate_means
+from reproduction.report.tables import rank_curves, tabulate_means, tabulate_ranks
 from reproduction.report.verdicts import judge_panel
 from tests.reproduction.made_up_curves import make_beyond_panel, make_curves, make_published
 
-FEW = [PANELS[name] for name in ("fig1b", "fig2a", "fig4c", "fig5a")]
-
-
+SHOWN = [PANELS[name] for name in ("fig1b", "fig2a", "fig4c")]
 ELSEWHERE = make_beyond_panel()
 
 
 @pytest.fixture(scope="module")
 def curves() -> Curves:
-    ran = [shown for shown in FEW if shown.name != "fig5a"]
-    return {**make_curves([*ran, ELSEWHERE], seeds=7), **make_published(PANELS["fig2a"], 7)}
+    return {**make_curves([*SHOWN, ELSEWHERE], seeds=7), **make_published(PANELS["fig2a"], 7)}
 
 
 def test_numbers_in_the_tables_are_those_of_the_curves(curves: Curves) -> None:
-    judged = judge_panel(PANELS["fig4c"], curves)
-    table = tabulate_means(judged)
-    assert table.titles == ("mean cumulative regret", "runs", "at 200", "at 400", "at 600")
+    table = tabulate_means(judge_panel(PANELS["fig4c"], curves))
+    assert table.titles[-4:] == ("runs", "at 200", "at 400", "at 600")
     line = curves[CurveKey("fig4c", "GP-UCB", "text")]
-    (row,) = (row for row in table.rows if row[0] == "GP-UCB")
-    assert row[4] == f"{line.cumulative[:, -1].mean():.2f} ± {line.cumulative[:, -1].std(ddof=1) / 7**0.5:.2f}"
-    compared = tabulate_comparisons(judged)
-    assert [extract_text(cell) for cell in compared.titles[:2]] == ["comparison", "pairs"]
-    assert extract_text(compared.rows[0][2]).startswith("−")
-    assert extract_text(compared.rows[0][3]) == "7, 0, 0"
-    assert extract_text(compared.rows[0][6]) == "0.0312"  # 2 · 2 / 2⁷
+    row = next(row for row in table.rows if "GP-UCB" in row)
+    assert row[-1] == f"{line.cumulative[:, -1].mean():.2f} ± {line.cumulative[:, -1].std(ddof=1) / 7**0.5:.2f}"
+    assert row[-4] == "7"
 
 
-def test_simple_regret_is_shown_with_late_outcomes_and_cumulative_regret(curves: Curves) -> None:
+def test_simple_regret_has_the_average_that_decides(curves: Curves) -> None:
     table = tabulate_means(judge_panel(PANELS["fig1b"], curves))
-    assert table.titles[2:] == (
-        "at 20",
-        "at 50",
-        "at 100",
-        "average 10–100",
-        "late counted, at 100",
-        "cumulative, at 100",
-    )
+    assert table.titles[-4:] == ("at 20", "at 50", "at 100", "average 10–100")
+    line = curves[CurveKey("fig1b", "m5", "text")]
+    row = next(row for row in table.rows if "m = 5" in row)
+    assert str(row[-1]).startswith(f"{line.simple[:, 9:].mean():.3f}"[:4])
 
 
-def test_labels_with_commas_are_set_off() -> None:
-    archive = Archive(curves=make_curves([PANELS["fig1a"]], seeds=2))
-    text = render_markdown(make_report([PANELS["fig1a"]], archive, out="."))
-    assert "“μ = 5, m = 10” against “μ = 10, m = 20”" in text
-    assert re.search(r"“μ = 5, m = 10” is (not )?below “μ = 10, m = 20”", text)
+def test_readings_and_the_authors_runs_have_rows_of_their_own(curves: Curves) -> None:
+    judged = judge_panel(PANELS["fig2a"], curves)
+    table = tabulate_means(judged)
+    assert table.titles[:3] == ("reading", "mean validation error", "runs")
+    assert [row[0] for row in table.rows] == [reading for reading in (*judged.readings, "published") for _ in range(3)]
+    assert len(table.titles) == 7
 
 
-def test_numbers_are_written_alike() -> None:
-    assert [count_decimals([v]) for v in (0.2429, 23.4, 1500.0, 0.0123, 1e-9, 0.0)] == [4, 2, 0, 5, 6, 4]
-    assert [format_p_cell(p) for p in (0.00005, 0.0039, 1.0)] == ["<0.0001", "0.0039", "1.0000"]
+def test_ranks_are_averaged_over_panels(curves: Curves) -> None:
+    judged = judge_panel(ELSEWHERE, curves)
+    table = tabulate_ranks([judged])
+    assert table.titles == ("mean rank", ELSEWHERE.name, "mean")
+    assert sum(rank.mean for rank in rank_curves(judged, "text").values()) == pytest.approx(8 * 9 / 2)
+    means = [float(str(row[-1])) for row in table.rows]
+    assert means == sorted(means)

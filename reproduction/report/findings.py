@@ -1,0 +1,129 @@
+"""What was found: verdicts on all claims with their intervals, effects pooled over panels, and a picture of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reproduction.panels import Claim
+from reproduction.report.document import Block, Heading, Listing, Paragraph, Picture, Strong, TableBlock, Text
+from reproduction.report.effects_picture import draw_effects
+from reproduction.report.formatting import format_percentage, format_size
+from reproduction.report.naming import format_short_name, link_panel
+from reproduction.report.pooling import POOLS, SIMPLE, Effect, count_lower, pool_groups
+from reproduction.report.verdict_rule import PAIRS, RULE
+from reproduction.report.verdicts import WORDS, CurvePair, JudgedPanel, format_difference, name_difference
+
+PICTURE = "effects.png"
+
+
+def make_findings(judged: Sequence[JudgedPanel], reading: str) -> list[Block]:
+    """The whole section, of the reading that the report is about."""
+    pooled = pool_groups(judged, reading)
+    return [
+        Heading("What was found"),
+        *_summarize_findings(judged, reading, pooled),
+        Heading("Claims", 3),
+        tabulate_claims(judged),
+        *(_make_pooled_section(judged, reading, pooled) if pooled else []),
+        Heading("How a verdict is reached", 3),
+        Paragraph(PAIRS),
+        Listing(RULE),
+    ]
+
+
+def _summarize_findings(judged: Sequence[JudgedPanel], reading: str, pooled: dict[str, list[Effect]]) -> list[Block]:
+    """The counts of verdicts, and the simple-regret panels in two sentences."""
+    words = [j.verdict.word for j in judged]
+    counts = ", ".join(f"{words.count(word)} {word}" for word in WORDS if word in words)
+    blocks: list[Block] = [Paragraph(f"The claims of {len(judged)} panels, in the reading {reading}: {counts}.")]
+    if SIMPLE in pooled:
+        lower, of = count_lower(judged, reading)
+        effects = "; ".join(
+            f"against {effect.baseline} {format_percentage(effect.mean.mean, effect.interval)} %, {effect.word}"
+            for effect in pooled[SIMPLE]
+        )
+        blocks.append(
+            Paragraph(
+                f"Over the panels of simple regret with baselines, the SDF method's mean is lower in {lower} of {of} "
+                f"comparisons. Pooled, its regret relative to the baseline's, with the 95 % interval: {effects}."
+            )
+        )
+    return blocks
+
+
+# Claims -------------------------------------------------------------------------------------------------------------
+
+
+def tabulate_claims(judged: Sequence[JudgedPanel]) -> TableBlock:
+    """A row per comparison; the first one of a panel has the claim and its verdict."""
+    return TableBlock(
+        (
+            "panel",
+            "the paper's claim, and the verdict",
+            "comparison",
+            "pairs",
+            "difference [95 %]",
+            "detectable",
+            "this comparison",
+        ),
+        tuple(row for j in judged if j.panel.claim is not None for row in _list_claim_rows(j, j.panel.claim)),
+        frozenset({3, 4, 5}),
+    )
+
+
+def _list_claim_rows(judged: JudgedPanel, claim: Claim) -> list[tuple[Text, ...]]:
+    opening: tuple[Text, ...] = (
+        link_panel(judged.panel, format_short_name(judged.panel)),
+        (f"{claim.text.rstrip('.')}: ", Strong(judged.verdict.word)),
+    )
+    pairs = judged.pairs.get(judged.first, ())
+    if not pairs:
+        return [(*opening, "", "", "", "", "")]
+    return [(*(opening if pair is pairs[0] else ("", "")), *_list_pair_cells(judged, pair)) for pair in pairs]
+
+
+def _list_pair_cells(judged: JudgedPanel, pair: CurvePair) -> tuple[Text, ...]:
+    return (
+        name_difference(judged.panel, pair) + (", alike" if pair.claimed == "alike" else ""),
+        str(pair.decides.pairs),
+        format_difference(pair),
+        format_size(pair.detectable),
+        pair.word,
+    )
+
+
+# Pooled -------------------------------------------------------------------------------------------------------------
+
+
+def _make_pooled_section(judged: Sequence[JudgedPanel], reading: str, pooled: dict[str, list[Effect]]) -> list[Block]:
+    return [
+        Heading("Pooled over panels", 3),
+        Paragraph(
+            "SDF against the baseline that ignores what is pending (GP-UCB, asy-TS), and against the one that "
+            "hallucinates it (GP-BUCB, GP-BTS), in per cent of the baseline's regret; negative favours SDF."
+        ),
+        tabulate_pooled(pooled),
+        Heading("All effects", 3),
+        Picture(PICTURE, "All effects with 95 % intervals", draw_effects(judged, reading)),
+    ]
+
+
+def tabulate_pooled(pooled: dict[str, list[Effect]]) -> TableBlock:
+    """A row for every group of panels and kind of baseline."""
+    return TableBlock(
+        ("panels", "SDF against", "of them run", "seeds", "difference in % [95 %]", "detectable", "verdict"),
+        tuple(
+            (
+                name,
+                effect.baseline,
+                f"{effect.panels} of {len(POOLS[name])}",
+                str(effect.seeds),
+                format_percentage(effect.mean.mean, effect.interval),
+                format_size(100 * effect.detectable),
+                Strong(effect.word),
+            )
+            for name, effects in pooled.items()
+            for effect in effects
+        ),
+        frozenset({2, 3, 4, 5}),
+    )
