@@ -288,6 +288,9 @@ def theorem3(
     ℜ_T ≤ 11/(ρp) a (C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T) + (4 B_f + 11 c_T)/(ρp) sqrt(2 T log(2/δ)) + B_f π²/3
     a = 1 + sqrt(2 log(|𝒬| T²)), c_T = ν_T a ≤ (m B_y + β_T) a, because σ ≤ 1.
 
+    As it is printed. A step of its proof (Lemma 5) needs p > 1/t², which is t ≥ 5; to count the first four rounds in
+    full, 2 B_f each, would add at most 5.2 B_f.
+
     >>> from belated import confidence
     >>> said = dict(T=100, m=20, beta_T=3.0, gamma_T=5.0, B_y=1.0, B_f=2.0, delta=0.1, size_Q=50, lam=1.02)
     >>> confidence.theorem3(rho=1.0, **said) < confidence.theorem3(rho=0.5, **said)
