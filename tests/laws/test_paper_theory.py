@@ -465,6 +465,17 @@ def test_a_restart_by_hand(name, a, spread):
     assert not np.any(rounds.mean)
 
 
+def test_a_floor_that_nobody_stated_is_that_of_the_epoch():
+    """The worst outcome of queries 2 and 3 stands in until query 4 is asked, which knows neither."""
+    algorithm = paper("GP-UCB-SDF", kernel=SE(0.2), beta=Theory(B_f=1.0, R=0.1, delta=0.1))
+    study = belated.Study.create(space=belated.Points([0.0, 0.5, 1.0]), algorithm=algorithm, patience=3, seed=0)
+    for value in (0.2, 0.5, 0.7):
+        study.tell(study.ask(), value)
+    assert study.floor.value == 0.5
+    study.ask()
+    assert study.floor.value is None
+
+
 @pytest.mark.parametrize("by_hand", [True, False])
 def test_a_study_that_restarts_is_replayed_checked_and_reopened(tmp_path, by_hand):
     """With a kernel of its own, fitted, an epoch also has its own opening and its own hyperparameters."""
