@@ -275,13 +275,13 @@ def describe_beginning(found: Mapping[Quantity, SeedValues]) -> str:
 
 def describe_beta_one(found: Mapping[Quantity, SeedValues]) -> str:
     """What β = 1 gives."""
-    return f"With β = 1 in the place of the theorem's, and nothing else changed, {_compare_regrets(found, AT_ONE)}."
+    return f"With β = 1 in the place of the theorem's, {_compare_regrets(found, AT_ONE)} with the theorem's."
 
 
 def describe_doubling(found: Mapping[Quantity, SeedValues]) -> str:
     """What it costs not to know T."""
     ratios = _compare_regrets(found, DOUBLING)
-    return f"Where T is not known and the algorithm restarts before queries 1, 2, 4, …, {ratios}."
+    return f"Where T is not known and the algorithm restarts before queries 1, 2, 4, …, {ratios} where T is known."
 
 
 def _compare_regrets(found: Mapping[Quantity, SeedValues], quantity: str) -> str:
@@ -289,7 +289,7 @@ def _compare_regrets(found: Mapping[Quantity, SeedValues], quantity: str) -> str
     for name in ALGORITHMS:
         theory, other = (found[Quantity(EXPERIMENT, name, each)].values[:, -1] for each in (REGRET, quantity))
         ratios.append(float(np.mean(other) / np.mean(theory)))
-    return f"the regret of GP-UCB-SDF is {ratios[0]:.0%} and that of GP-TS-SDF {ratios[1]:.0%} of what it was"
+    return f"the regret of GP-UCB-SDF is {ratios[0]:.0%} and that of GP-TS-SDF {ratios[1]:.0%} of that"
 
 
 def _compare_theorems(found: Mapping[Quantity, SeedValues]) -> float:

@@ -44,7 +44,7 @@ OPENING = (
 
 
 def list_jobs(quick: bool) -> Sequence[TheoryJob]:
-    """All experiments: about ten minutes of one core, or half a minute for a quick pass."""
+    """All experiments: about twelve minutes of one core, or half a minute for a quick pass."""
     return [job for part in PARTS for job in part.list_jobs(quick)]
 
 
