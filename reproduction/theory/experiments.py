@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from reproduction.report.document import Block, Heading, Paragraph
-from reproduction.theory import batches, bounds, coverage, tradeoff
+from reproduction.theory import batches, bounds, coverage, dependence, tradeoff
 from reproduction.theory.measurements import Measurement, group_measurements
 
 TheoryJob = (
     coverage.CoverageJob
     | coverage.EllipsoidJob
+    | dependence.DependenceJob
     | bounds.RegretJob
     | bounds.HorizonJob
     | batches.BatchJob
@@ -26,6 +27,7 @@ TheoryJob = (
 EXPERIMENTS: dict[type, Callable[[Any], list[Measurement]]] = {
     coverage.CoverageJob: coverage.run_coverage_job,
     coverage.EllipsoidJob: coverage.run_ellipsoid_job,
+    dependence.DependenceJob: dependence.run_dependence_job,
     bounds.RegretJob: bounds.run_regret_job,
     bounds.HorizonJob: bounds.run_horizon_job,
     batches.BatchJob: batches.run_batch_job,
@@ -33,6 +35,7 @@ EXPERIMENTS: dict[type, Callable[[Any], list[Measurement]]] = {
     tradeoff.PatienceJob: tradeoff.run_patience_job,
     tradeoff.BoundCurveJob: tradeoff.run_bound_curve_job,
 }
+PARTS = (coverage, dependence, bounds, batches, tradeoff)
 OPENING = (
     "The theorems suppose a kernel that is known, a function of known norm, bounded outcomes and constants that the "
     "experiments of the paper do not use (β = 1 there). Here they are taken at their word: functions with a norm known "
@@ -41,8 +44,8 @@ OPENING = (
 
 
 def list_jobs(quick: bool) -> Sequence[TheoryJob]:
-    """All experiments: about ten minutes of one core, or half a minute for a quick pass."""
-    return [*coverage.list_jobs(quick), *bounds.list_jobs(quick), *batches.list_jobs(quick), *tradeoff.list_jobs(quick)]
+    """All experiments: about twelve minutes of one core, or half a minute for a quick pass."""
+    return [job for part in PARTS for job in part.list_jobs(quick)]
 
 
 def run_job(job: TheoryJob) -> list[Measurement]:
@@ -53,5 +56,5 @@ def run_job(job: TheoryJob) -> list[Measurement]:
 def make_section(rows: Iterable[Measurement]) -> list[Block]:
     """The page about the theorems; nothing where there are no rows."""
     found = group_measurements(rows)
-    sections = [block for part in (coverage, bounds, batches, tradeoff) for block in part.make_section(found)]
+    sections = [block for part in PARTS for block in part.make_section(found)]
     return [Heading("Theory, shown"), Paragraph(OPENING), *sections] if sections else []

@@ -23,7 +23,7 @@ from belated.learner.algorithms import Algorithm, Move, paper
 from belated.learner.arrays import Array
 from belated.learner.belief import ModelBelief
 from belated.learner.confidence import Theory
-from belated.learner.delays.distributions import Distribution
+from belated.learner.delays.distributions import Delay
 from belated.learner.gp.kernels import SE
 from belated.learner.policies import Policy, Surface
 from belated.simulation.regret import measure_regret
@@ -54,8 +54,8 @@ class KnownFunction:
         """The most that one query can cost: T times that is the most that any regret can be."""
         return float(np.ptp(self.f))
 
-    def make_theory(self, delta: float, T: int) -> Theory:
-        """What the theorems ask for, with γ as they have it: the maximum over Q."""
+    def make_theory(self, delta: float, T: int | None) -> Theory:
+        """What the theorems ask for, with γ as they have it: the maximum over Q. T None: by doubling."""
         return Theory(B_f=self.B_f, R=R, delta=delta, horizon=T, gain="greedy")
 
 
@@ -97,10 +97,11 @@ class RecordingPolicy:
 
 @dataclass(frozen=True, eq=False)
 class TheoryRun:
-    """A run: what every choice was made by, which point of Q it was, and the regret so far."""
+    """A run: what every choice was made by, which point of Q it was, its delay, and the regret so far."""
 
     rounds: list[RoundBelief]
     chosen: NDArray[np.intp]  # positions in Q            (T,)
+    delays: Array  # inf where the run ended before       (T,)
     cumulative: Array  # ℜ_1 … ℜ_T                        (T,)
 
     @property
@@ -118,7 +119,7 @@ def make_sdf(name: str, beta: float | Theory, T: int) -> Algorithm:
 def run_study(
     function: KnownFunction,
     algorithm: Algorithm,
-    delay: Distribution,
+    delay: Delay,
     m: int,
     T: int,
     seed: int,
@@ -144,6 +145,9 @@ def run_study(
     def noisy(params: Mapping[str, float]) -> float:
         return value(params) + float(noise.uniform(-R, R))  # simulate's own noise is normal, which has no bound
 
-    trials = list(simulate(study, noisy, delay=delay, rounds=T, seed=seed + WORLD))
+    for _ in simulate(study, noisy, delay=delay, rounds=T, seed=seed + WORLD):
+        pass
+    trials = study.trials()
     chosen = np.array([places[trial.params["x"]] for trial in trials], dtype=np.intp)
-    return TheoryRun(watched.rounds, chosen, measure_regret(study, value, function.best).cumulative)
+    delays = np.array([math.inf if trial.delay is None else trial.delay for trial in trials])
+    return TheoryRun(watched.rounds, chosen, delays, measure_regret(study, value, function.best).cumulative)

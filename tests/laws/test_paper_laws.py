@@ -108,21 +108,23 @@ def transcribed(name, world, K, *, m=math.inf, lam=0.05, beta=1.0, seed=0, start
     for t in range(1, T + 1):
         if fits is not None and t in fits:
             K, lam = se(world.P, fits[t].lengthscales, fits[t].variance), fits[t].lam
-        X, age, Ct = np.array(x, dtype=int), world.age[t - 1, : t - 1], world.open(t)
-        seen = world.delay[: t - 1] <= np.minimum(m, age)
-        y_tilde = censored(world.f[X] + world.noise[: t - 1], seen, floor, ceiling)
-        lam_t = lam if not isinstance(beta, Theory) else 1 + 2 / horizon(beta, t)
+        first, T_t, delta_t = epoch(beta, t)
+        here = slice(first - 1, t - 1)  # queries first … t-1
+        X, age, Ct = np.array(x[here], dtype=int), world.age[t - 1, here], world.open(t)
+        seen = world.delay[here] <= np.minimum(m, age)
+        y_tilde = censored(world.f[X] + world.noise[here], seen, floor, ceiling)
+        lam_t = lam if T_t is None else 1 + 2 / T_t
         # SDF: everything from all queries. Hallucination: σ from all, μ from the heard. Ignoring: both from the heard.
         for_mean = X if sdf else X[seen]
-        for_std = X[seen] if name in ("GP-UCB", "asy-TS") and t > start else X
+        for_std = X[seen] if name in ("GP-UCB", "asy-TS") and t - first >= start else X
         mu = weights(K, for_mean, lam_t) @ (y_tilde if sdf else y_tilde[seen])
         W = weights(K, for_std, lam_t)
         cov = K - W @ K[for_std]
         sigma = np.sqrt(np.diag(cov))
-        nu = beta_t(name, beta, t, K, for_std, lam_t)
+        nu = beta_t(name, beta, t - first, delta_t, K, for_std, lam_t)
         if sdf:
-            nu += sum(sigma[X[s - 1]] for s in range(1, t) if age[s - 1] <= m)  # B_y = 1; s = max(1, t-m) … t-1
-        if t <= start:
+            nu += sum(sigma[x_s] for x_s, a in zip(X, age, strict=True) if a <= m)  # B_y = 1; s = max(first, t-m) … t-1
+        if t - first < start:
             score = sigma  # uncertainty sampling: σ_{t-1} given all queries, which needs no outcome
         elif thompson:
             score = mu + nu * deviation(np.random.default_rng([seed, t]), world, K, W, cov, for_std, lam_t, Ct)
@@ -159,21 +161,25 @@ def censored(y, seen, floor, ceiling):
     return np.where(seen, (y - low) / (width or 1.0), 0.0)
 
 
-def horizon(theory, t):
-    """T, or the doubling trick: 2, 4, 8, …, the first that reaches t."""
-    T_t = theory.horizon or 2
-    while theory.horizon is None and T_t < t:
-        T_t *= 2
-    return T_t
+def epoch(beta, t):
+    """The first query of the epoch of query t, its T and its δ. Doubling: 1, 2, 4, … rounds, δ/2, δ/6, δ/12, …"""
+    if not isinstance(beta, Theory):
+        return 1, None, None
+    if beta.horizon is not None:
+        return 1, beta.horizon, beta.delta
+    first, i = 1, 1
+    while first + first <= t:
+        first, i = first + first, i + 1
+    return first, first, beta.delta / (i * (i + 1))
 
 
-def beta_t(name, beta, t, K, X, lam):
+def beta_t(name, beta, before, delta, K, X, lam):
     """Section 3.2 (UCB), App. A.3 (TS); without B_y for the baselines. γ is realised, or greedy over 1 - 1/e."""
     if not isinstance(beta, Theory):
         return beta
     if beta.gain == "greedy":
         gamma, G = 0.0, []
-        for _ in range(t - 1):
+        for _ in range(before):
             variance = np.diag(K - weights(K, np.array(G, dtype=int), lam) @ K[G])
             G.append(int(np.argmax(variance >= variance.max() - 1e-12)))
             gamma += 0.5 * np.log(1 + variance[G[-1]] / lam)
@@ -181,7 +187,7 @@ def beta_t(name, beta, t, K, X, lam):
     else:
         gamma = 0.5 * np.linalg.slogdet(np.eye(len(X)) + K[np.ix_(X, X)] / lam)[1]
     c, spread = {"GP-UCB-SDF": (2, beta.R + 1), "GP-TS-SDF": (4, beta.R + 1)}.get(name, (1, beta.R))
-    return beta.B_f + spread * np.sqrt(2 * (gamma + 1 + np.log(c / beta.delta)))
+    return beta.B_f + spread * np.sqrt(2 * (gamma + 1 + np.log(c / delta)))
 
 
 # Belated
@@ -272,6 +278,13 @@ def test_with_the_widths_of_the_theory(name, m, beta):
     assert asked(name, world, KERNEL, m=m, beta=beta, seed=3) == expected
 
 
+@pytest.mark.parametrize("name", ["GP-BUCB", "GP-UCB"])
+def test_a_restart_begins_with_uncertainty_sampling_again(name):
+    world = a_world(6)
+    expected = transcribed(name, world, se(world.P, L), beta=THEORY, seed=6, start=3)
+    assert asked(name, world, KERNEL, beta=THEORY, seed=6, start=3) == expected
+
+
 @pytest.mark.parametrize(("beta", "lam"), [(0.0, 0.2), (2.5, 0.01), (1.0, 1.0)])
 @pytest.mark.parametrize(("name", "m"), with_patience(ms=(6,)))
 def test_with_other_numbers(name, m, beta, lam):
@@ -358,7 +371,7 @@ def test_with_an_uncertainty_sampling_start(name, m, start):
     assert chosen == expected
 
 
-@pytest.mark.parametrize("beta", [0.5, THEORY], ids=["half", "theory"])
+@pytest.mark.parametrize("beta", [0.5, replace(THEORY, horizon=T)], ids=["half", "theory"])
 def test_ties_go_to_the_lowest_row(beta):
     """On an even grid and with nothing heard every choice is between mirror images, equal up to rounding."""
     world = a_world(10)

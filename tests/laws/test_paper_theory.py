@@ -319,17 +319,17 @@ def noted_study(name, kernel, theory, Q, *, ceiling=1.0, policy=None, seed=0, **
 LOG20, LOG40, LOG10, E1 = math.log(20), math.log(40), math.log(10), math.exp(-1)
 
 # Q = {a, b}, κ = k(a, b) = exp(-½), κ² = 1/e; x = a, b, a; m = 2; y_1 = 0.8 comes before t = 3, no other.
-# λ = 1 + 2/T by doubling: 2, 2, 3/2, 3/2. det(I + K/λ): 1 + 1/2; (5/3)² - (2κ/3)²; (7/3)(5/3) - 2(2κ/3)².
-GAMMA = [0.0, 0.5 * math.log(1.5), 0.5 * math.log((25 - 4 * E1) / 9), 0.5 * math.log((35 - 8 * E1) / 9)]
+# λ = 1 + 2/T = 3/2. det(I + K/λ): 1 + 2/3; (5/3)² - (2κ/3)²; (7/3)(5/3) - 2(2κ/3)².
+GAMMA = [0.0, 0.5 * math.log(5 / 3), 0.5 * math.log((25 - 4 * E1) / 9), 0.5 * math.log((35 - 8 * E1) / 9)]
 SIGMA_A = [
     1.0,
-    math.sqrt(2 / 3),  # 1 - 1/(1 + 2)
+    math.sqrt(0.6),  # 1 - 1/(1 + 3/2)
     math.sqrt((3.75 - 1.5 * E1) / (6.25 - E1)),  # 1 - (1, κ) [5/2 κ; κ 5/2]⁻¹ (1, κ)
     math.sqrt((1.875 - 0.75 * E1) / (4.375 - E1)),  # a was asked twice: [7/4 κ; κ 5/2]
 ]
 SIGMA_B = [
     1.0,
-    math.sqrt(1 - E1 / 3),
+    math.sqrt(1 - E1 / 2.5),
     math.sqrt((3.75 - 1.5 * E1) / (6.25 - E1)),
     math.sqrt((2.625 - 1.5 * E1) / (4.375 - E1)),
 ]
@@ -338,7 +338,7 @@ MEAN_A = [0.0, 0.0, 0.8 * (2.5 - E1) / (6.25 - E1), 0.4 * (2.5 - E1) / (4.375 - 
 
 
 def three_rounds(name, ceiling=1.0):
-    theory = Theory(B_f=1.5, R=0.25, delta=0.1)
+    theory = Theory(B_f=1.5, R=0.25, delta=0.1, horizon=4)
     patience = {"patience": 2} if "SDF" in name else {}
     study, rounds = noted_study(name, SE(1.0), theory, [0.0, 1.0], ceiling=ceiling, **patience)
     study.ask(params={"x": 0.0})
@@ -416,25 +416,87 @@ def dense_posterior(X, y_tilde, Q, lengthscale, lam):
 
 @pytest.mark.parametrize("horizon", [None, 20])
 @pytest.mark.parametrize("name", ["GP-UCB-SDF", "GP-TS-SDF", "GP-BUCB", "GP-UCB"])
-def test_doubling_changes_lambda_at_3_5_9_and_17(name, horizon):
-    """The belief before query t has λ = 1 + 2/T with T = 2, 2, 4, 4, 8, …; at 3, 5, 9, 17 the λ before it is wrong."""
+def test_doubling_restarts_at_2_4_8_and_16(name, horizon):
+    """Query t is chosen by the belief from the queries of its epoch alone, with λ = 1 + 2/T, T = 1, 2, 2, 4, 4, 4, 4, …
+
+    A look between two epochs shows the one that has ended."""
     Q, theory = np.linspace(0, 1, 7), Theory(B_f=1, R=0.1, delta=0.1, horizon=horizon)
     patience = {"patience": 40} if "SDF" in name else {}
-    study, _ = noted_study(name, SE(0.3), theory, Q, **patience)
-    X, y, changed = [], [], []
-    lam_of = {t: 1 + 2 / (horizon or max(2, 2 ** math.ceil(math.log2(t)))) for t in range(1, 21)}
+    study, rounds = noted_study(name, SE(0.3), theory, Q, **patience)
+    X, y, restarts = [], [], []
     for t in range(1, 21):
-        mean, std = study.posterior([{"x": q} for q in Q])
-        expected = dense_posterior(np.array(X), np.array(y), Q, 0.3, lam_of[t])
-        assert_allclose(mean, expected[0], rtol=0, atol=1e-12)
-        assert_allclose(std, expected[1], rtol=0, atol=1e-12)
-        if t > 1 and np.max(np.abs(std - dense_posterior(np.array(X), np.array(y), Q, 0.3, lam_of[t - 1])[1])) > 1e-3:
-            changed.append(t)
+        first = 2 ** math.floor(math.log2(t)) if horizon is None else 1
+        lam = 1 + 2 / (horizon or first)
+        before = 2 ** math.floor(math.log2(max(1, t - 1))) if horizon is None else 1
+        look = study.posterior([{"x": q} for q in Q])
         trial = study.ask()
+        chosen_by = rounds.mean[-1], rounds.std[-1]
+        expected = dense_posterior(np.array(X[first - 1 :]), np.array(y[first - 1 :]), Q, 0.3, lam)
+        assert_allclose(chosen_by, expected, rtol=0, atol=1e-12)
+        shown = dense_posterior(
+            np.array(X[before - 1 :]), np.array(y[before - 1 :]), Q, 0.3, 1 + 2 / (horizon or before)
+        )
+        assert_allclose(look, shown, rtol=0, atol=1e-12)
+        if t > 1 and not np.any(chosen_by[0]):
+            restarts.append(t)
         X.append(trial.params["x"])
-        y.append(math.sin(5 * X[-1]) ** 2)
+        y.append(0.1 + math.sin(5 * X[-1]) ** 2 / 2)
         study.tell(trial, y[-1])
-    assert changed == ([3, 5, 9, 17] if horizon is None else [])
+    assert restarts == ([2, 4, 8, 16] if horizon is None else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "a", "spread"),
+    [("GP-UCB-SDF", 2, 1.25), ("GP-TS-SDF", 4, 1.25), ("GP-BUCB", 1, 0.25), ("asy-TS", 1, 0.25)],
+)
+def test_a_restart_by_hand(name, a, spread):
+    """x = a, b, a, b, epochs 1 | 2 3 | 4: δ/2, δ/6, δ/6, δ/12. y_1 comes before t = 3 and y_2 before t = 4: both too
+    late for an epoch that knows them. Query 3 knows that b was asked; asy-TS not even that."""
+    theory = Theory(B_f=1.5, R=0.25, delta=0.1)
+    study, rounds = noted_study(name, SE(1.0), theory, [0.0, 1.0], **({"patience": 3} if "SDF" in name else {}))
+    for t, x in enumerate([0.0, 1.0, 0.0, 1.0], start=1):
+        study.ask(params={"x": x})
+        if t >= 2:
+            study.tell(t - 1, 0.8)
+    gamma = [0, 0, 0.5 * math.log(1.5) if name != "asy-TS" else 0, 0]
+    sigma = [0, 0, math.sqrt(2 / 3) if spread > 1 else 0, 0]  # σ(b) given b, λ = 2
+    deltas = [0.1 / 2, 0.1 / 6, 0.1 / 6, 0.1 / 12]
+    beta = [1.5 + spread * math.sqrt(2 * (g + 1 + math.log(a / d))) for g, d in zip(gamma, deltas, strict=True)]
+    assert_allclose(rounds.gamma, gamma, rtol=0, atol=1e-12)
+    assert_allclose(rounds.nu, np.add(beta, sigma), rtol=0, atol=1e-12)
+    assert not np.any(rounds.mean)
+
+
+def test_a_floor_that_nobody_stated_is_that_of_the_epoch():
+    """The worst outcome of queries 2 and 3 stands in until query 4 is asked, which knows neither."""
+    algorithm = paper("GP-UCB-SDF", kernel=SE(0.2), beta=Theory(B_f=1.0, R=0.1, delta=0.1))
+    study = belated.Study.create(space=belated.Points([0.0, 0.5, 1.0]), algorithm=algorithm, patience=3, seed=0)
+    for value in (0.2, 0.5, 0.7):
+        study.tell(study.ask(), value)
+    assert study.floor.value == 0.5
+    study.ask()
+    assert study.floor.value is None
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_a_study_that_restarts_is_replayed_checked_and_reopened(tmp_path, by_hand):
+    """With a kernel of its own, fitted, an epoch also has its own opening and its own hyperparameters."""
+    kernel = {"kernel": SE(0.2)} if by_hand else {}
+    algorithm = paper("GP-UCB-SDF", beta=Theory(B_f=1.5, R=0.1, delta=0.1), **kernel)
+    said = {"floor": 0.0, "ceiling": 1.0, "patience": 6, "algorithm": algorithm, "seed": 4}
+    url = f"sqlite:///{tmp_path / 'restarts.db'}"
+    study = belated.Study.create(url, "restarts", space=belated.Points(np.linspace(0, 1, 21)), **said)
+    for t in range(1, 46):
+        study.ask()
+        if t > 3:
+            study.tell(t - 3, math.sin(3 * study.trial(t - 3).params["x"]) ** 2)
+    assert all(study.replay(t).same for t in range(1, 46))
+    assert belated.check(url, "restarts").ok
+    again = belated.Study.open(url, "restarts")
+    assert_allclose(again.posterior(again.queries()), study.posterior(study.queries()), rtol=0, atol=1e-12)
+    assert again.ask().params == belated.Study.open(url, "restarts").trial(46).params
+    fits = [each.number for each in study.hyperparameters()]
+    assert fits == ([] if by_hand else [26, 42])  # round 11 of the epochs that begin with queries 16 and 32
 
 
 # Theorems 2 and 3

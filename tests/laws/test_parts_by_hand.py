@@ -104,18 +104,23 @@ def test_delta_must_lie_between_0_and_1() -> None:
             belated.confidence.Theory(B_f=1, R=0.1, delta=delta)
 
 
-@pytest.mark.parametrize(("horizon", "lams"), [(50, [1.04, 1.04, 1.04]), (None, [2.0, 1.5, 1.25])])
-def test_theory_also_sets_lambda(horizon: int | None, lams: list[float]) -> None:
-    """λ = 1 + 2/T; without T it doubles: T = 2, 4, 8 for the queries 2, 3 to 4, 5 to 8."""
+@pytest.mark.parametrize(
+    ("horizon", "asked", "rows", "lams"),
+    [(50, (1, 2, 4), (1, 2, 4), (1.04, 1.04, 1.04)), (None, (1, 3, 6), (1, 2, 3), (3.0, 2.0, 1.5))],
+)
+def test_theory_also_sets_lambda(
+    horizon: int | None, asked: tuple[int, ...], rows: tuple[int, ...], lams: tuple[float, ...]
+) -> None:
+    """λ = 1 + 2/T; without T there are epochs of T = 1, 2, 4, …, and a belief has the rows of one of them."""
     theory = belated.confidence.Theory(B_f=1.0, R=0.1, delta=0.1, horizon=horizon)
     algorithm = belated.algorithms.paper("GP-UCB", kernel=SE(0.2), beta=theory, refit_every=None)
-    for told, lam in zip((1, 2, 4), lams, strict=True):
+    for told, n, lam in zip(asked, rows, lams, strict=True):
         study = create(algorithm=algorithm)
         for _ in range(told):
             study.add({"x": 0.5}, 1.0)
         mean, std = study.posterior([{"x": 0.5}])  # n outcomes of 1 at one point: μ = n / (n + λ), σ² = λ / (n + λ)
-        assert mean[0] == pytest.approx(told / (told + lam), abs=1e-12)
-        assert std[0] ** 2 == pytest.approx(lam / (told + lam), abs=1e-12)
+        assert mean[0] == pytest.approx(n / (n + lam), abs=1e-12)
+        assert std[0] ** 2 == pytest.approx(lam / (n + lam), abs=1e-12)
 
 
 def test_start_begins_with_uncertainty_sampling() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from belated.errors import InvalidInput
 from belated.learner.algorithms import DEFAULT, PAPER, Implied, Opening, find_algorithm, paper
-from belated.learner.confidence import Constant, Theory
+from belated.learner.confidence import Constant, Theory, beta_sdf_ucb
 from belated.learner.fitting import Fitting, Heard, HeardAndSettled, OwnData, Schedule
 from belated.learner.gp.fit import HyperPrior
 from belated.learner.gp.kernels import SE, Matern52, Product
@@ -127,7 +127,7 @@ def test_every_part_may_be_fixed_by_hand():
     assert algorithm.opening.uncertainty == 7
     rest = replace(
         algorithm,
-        width=CensoredWidth(),
+        width=CensoredWidth(beta_sdf_ucb),
         model=replace(algorithm.model, kernel=None, lam=None),
         fitting=Fitting(),
         opening=Opening(space_filling=5),

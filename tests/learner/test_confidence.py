@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -97,18 +98,34 @@ def test_nu_before_any_query_is_beta():
 
 
 @pytest.mark.parametrize(
-    ("t", "T"), [(0, 2), (1, 2), (2, 2), (3, 4), (4, 4), (5, 8), (8, 8), (9, 16), (1024, 1024), (1025, 2048)]
+    ("t", "T"), [(1, 1), (2, 2), (3, 2), (4, 4), (7, 4), (8, 8), (15, 8), (16, 16), (1023, 512), (1024, 1024)]
 )
 def test_the_doubling_trick(t, T):
-    assert theory().horizon_at(t) == T
-    assert theory().lam(t) == 1 + 2 / T
+    """Epochs of 1, 2, 4, … rounds; the one of T rounds begins with query T."""
+    assert theory().horizon_at(t) == theory().epoch_start(t) == theory().in_epoch(t).horizon == T
+    assert theory().lam(t) == theory().in_epoch(t).lam(1) == 1 + 2 / T
 
 
 @given(st.integers(1, 10**9))
-def test_the_doubling_trick_covers_every_round(t):
-    T = theory().horizon_at(t)
-    assert max(t, 2) <= T < 2 * max(t, 2)
-    assert T.bit_count() == 1
+def test_every_round_is_in_one_epoch(t):
+    first, T = theory().epoch_start(t), theory().horizon_at(t)
+    assert first <= t < first + T
+    assert theory().epoch_start(first + T - 1) == first
+    assert theory().epoch_start(first + T) == first + T
+
+
+def test_the_epochs_share_delta():
+    """Σ δ_i = δ Σ 1/((i + 1)(i + 2)) = δ (1 - 1/(n + 1)) over the first n epochs: the union over all of them is δ."""
+    shares = [Fraction(theory(delta=0.5).in_epoch(2**i).delta).limit_denominator(10**6) for i in range(60)]
+    assert shares[:4] == [Fraction(1, 4), Fraction(1, 12), Fraction(1, 24), Fraction(1, 40)]
+    assert sum(shares) == Fraction(1, 2) * (1 - Fraction(1, 61))
+    assert theory().in_epoch(7) == theory().in_epoch(4)
+
+
+def test_with_a_horizon_there_is_one_epoch():
+    known = theory(horizon=5)
+    assert [known.epoch_start(t) for t in (1, 5, 9)] == [1, 1, 1]
+    assert known.in_epoch(9) is known
 
 
 @pytest.mark.parametrize(("horizon", "lam"), [(1, 3.0), (2, 2.0), (100, 1.02)])
@@ -317,7 +334,8 @@ def test_bounds_fall_with_rho_and_rise_with_m(rho, other_rho, m, other_m):
         (lambda: theory(horizon=10.5), "horizon must be a whole number of at least 1 (got 10.5)"),
         (lambda: theory(horizon=True), "horizon must be a whole number of at least 1 (got True)"),
         (lambda: theory(gain="exact"), 'gain must be "realised" or "greedy" (got \'exact\')'),
-        (lambda: theory().lam(-1), "t must be a whole number of at least 0 (got -1)"),
+        (lambda: theory().lam(0), "t must be a whole number of at least 1 (got 0)"),
+        (lambda: theory(horizon=9).lam(-1), "t must be a whole number of at least 1 (got -1)"),
         (lambda: Constant(-1.0), "value must be a finite number of at least 0 (got -1.0)"),
         (lambda: Constant(math.inf), "value must be a finite number of at least 0 (got inf)"),
         (

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from belated.errors import InvalidInput
-from belated.learner.confidence import Constant, Theory
+from belated.learner.confidence import Constant, Theory, beta_sdf_ts, beta_sdf_ucb
 from belated.learner.fitting import FitData, Fitting, Heard, HeardAndSettled, OwnData, Schedule
 from belated.learner.gp.fit import FEWEST, HyperPrior
 from belated.learner.gp.kernels import SE, Kernel, Matern52, read_kernel
 from belated.learner.gp.scale import FloorToOne, Robust, Scaling
 from belated.learner.policies import UCB, LogEI, Overtaking, Policy, ThompsonSampling
 from belated.learner.silence import Floor, Ignored, Silence, Unknown
-from belated.learner.width import ONE, Beta, BetaWidth, CensoredWidth, Width
+from belated.learner.width import ONE, Beta, BetaRule, BetaWidth, CensoredWidth, Width
 from belated.validation import format_value, is_positive, require_rule
 
 
@@ -152,7 +152,7 @@ def _make_baseline(name: str, silence: Silence, policy: Policy) -> Algorithm:
     )
 
 
-def _make_sdf(name: str, policy: Policy) -> Algorithm:
+def _make_sdf(name: str, policy: Policy, rule: BetaRule) -> Algorithm:
     """One of the paper's two: censored feedback, and β_t widened to ν_t."""
     return Algorithm(
         name=name,
@@ -164,7 +164,7 @@ def _make_sdf(name: str, policy: Policy) -> Algorithm:
             repeats="always",
             patience="needed",
         ),
-        width=CensoredWidth(),
+        width=CensoredWidth(rule),
         opening=Opening(space_filling=5),
     )
 
@@ -172,8 +172,8 @@ def _make_sdf(name: str, policy: Policy) -> Algorithm:
 PAPER = {
     algorithm.name: algorithm
     for algorithm in (
-        _make_sdf("GP-UCB-SDF", UCB()),
-        _make_sdf("GP-TS-SDF", ThompsonSampling()),
+        _make_sdf("GP-UCB-SDF", UCB(), beta_sdf_ucb),
+        _make_sdf("GP-TS-SDF", ThompsonSampling(), beta_sdf_ts),
         _make_baseline("GP-UCB", Ignored(), UCB()),
         _make_baseline("asy-TS", Ignored(), ThompsonSampling()),
         _make_baseline("GP-BUCB", Unknown(), UCB()),
@@ -212,6 +212,7 @@ def paper(
     kernel       lengthscales on the unit cube; with a context one kernel for all coordinates, or kernels.Product
     lam          λ, on scaled outcomes
     beta         a number (1 in all of the paper's experiments), or confidence.Theory(...), which also sets λ = 1 + 2/T
+                 and, where T is not given, makes the algorithm restart
     refit_every  rounds between fits; None fits nothing
     start        uncertainty-sampling queries first (what GP-BUCB's theory asks for)
     fitted_to    "own": fits look at the data of the method's own GP (Eq. (1)), with unheard outcomes filled as its

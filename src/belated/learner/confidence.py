@@ -1,6 +1,6 @@
 """Confidence widths and regret bounds: β_t, γ_t, ν_t, Theorems 1 to 4 and both propositions, as numbers.
 
-T       rounds in all; t = 1 … T
+T       rounds in all; t = 1 … T. Unknown: epochs of 1, 2, 4, … rounds, each with its own T and share of δ
 λ       regularisation of Eq. (1); the theory sets 1 + 2/T                  (App. A.1)
 B_f     bound on ‖f‖_k                                                     (Section 3.1)
 B_y     bound on |y|; 1 on scaled outcomes                                 (Section 3.1)
@@ -14,9 +14,11 @@ p       1 / (4e sqrt(π))                                                   (Lem
 Everything assumes k(x, x) ≤ 1, as the paper does. Sections, equations and lemmas are the paper's.
 """
 
+from __future__ import annotations
+
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -56,6 +58,12 @@ class Constant:
 class Theory:
     """β_t and λ as the theorems have them, on scaled outcomes (B_f and R in units of B_y); horizon T or None.
 
+    Without a horizon the algorithm restarts before queries 1, 2, 4, 8, …: an epoch is a run of its own, of T = 1, 2,
+    4, 8, … rounds, with λ = 1 + 2/T and the algorithm's opening, if it has one. Its belief, widths, gain and fits know
+    the queries of this epoch alone: an outcome of an earlier one that comes later changes nothing. Epoch i = 0, 1, …
+    gets δ / ((i + 1)(i + 2)). These add up to δ, so that with probability at least 1 - δ what the theorems say holds in
+    every epoch. The paper only cites the doubling trick (App. A.1, footnote): the restarts and the shares are ours.
+
     gain says which γ_{t-1} stands in β_t: "realised", ½ log det(I + K/λ) of the queries made (what the
     proof of Theorem 1 needs, App. A.1), or "greedy", a bound on the maximum over a finite Q.
 
@@ -65,6 +73,9 @@ class Theory:
     1.02
     >>> algorithms.paper("GP-UCB-SDF", beta=theory).width.beta.horizon
     100
+    >>> unknown = confidence.Theory(B_f=2.0, R=0.1, delta=0.12)
+    >>> [(unknown.epoch_start(t), unknown.in_epoch(t).horizon, unknown.in_epoch(t).delta) for t in (1, 2, 3, 4)]
+    [(1, 1, 0.06), (2, 2, 0.02), (2, 2, 0.02), (4, 4, 0.01)]
     """
 
     B_f: float
@@ -82,10 +93,23 @@ class Theory:
         if self.gain not in ("realised", "greedy"):
             raise InvalidInput(f'gain must be "realised" or "greedy" (got {self.gain!r})')
 
+    def epoch_start(self, t: int) -> int:
+        """The first query that query t is chosen by: 1, or without a horizon the largest power of two up to t."""
+        t = _require_count("t", t, 1)
+        return 1 if self.horizon is not None else 1 << (t.bit_length() - 1)
+
     def horizon_at(self, t: int) -> int:
-        """T; when it is unknown the doubling trick: the smallest power of two ≥ max(t, 2)  (App. A.1, footnote)."""
-        _require_count("t", t, 0)
-        return self.horizon if self.horizon is not None else 1 << (max(int(t), 2) - 1).bit_length()
+        """T; without a horizon that of the epoch of query t: the one that begins with query 8 has 8 rounds, 8 to 15."""
+        first = self.epoch_start(t)
+        return first if self.horizon is None else self.horizon
+
+    def in_epoch(self, t: int) -> Theory:
+        """What holds in the epoch of query t: its T, and its share of δ."""
+        if self.horizon is not None:
+            return self
+        T = self.horizon_at(t)
+        i = T.bit_length() - 1
+        return replace(self, horizon=T, delta=self.delta / ((i + 1) * (i + 2)))
 
     def lam(self, t: int) -> float:
         """λ = 1 + 2/T  (App. A.1, footnote)."""
@@ -263,6 +287,9 @@ def theorem3(
 
     ℜ_T ≤ 11/(ρp) a (C₁ β_T sqrt(T γ_T) + m B_y C₁² γ_T) + (4 B_f + 11 c_T)/(ρp) sqrt(2 T log(2/δ)) + B_f π²/3
     a = 1 + sqrt(2 log(|𝒬| T²)), c_T = ν_T a ≤ (m B_y + β_T) a, because σ ≤ 1.
+
+    As it is printed. A step of its proof (Lemma 5) needs p > 1/t², which is t ≥ 5; to count the first four rounds in
+    full, 2 B_f each, would add at most 5.2 B_f.
 
     >>> from belated import confidence
     >>> said = dict(T=100, m=20, beta_T=3.0, gamma_T=5.0, B_y=1.0, B_f=2.0, delta=0.1, size_Q=50, lam=1.02)

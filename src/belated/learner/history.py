@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,11 @@ class History:
     def settled(self) -> Mask:
         """Known, or silent for longer than patience: where silence does not forget, that is an outcome too."""
         return self.known | ~(self.pending | self.gone)
+
+    def since(self, first: int) -> History:
+        """The same without the queries before number `first`."""
+        columns = (each.name for each in fields(self) if each.name != "floor")
+        return History(floor=self.floor, **{name: getattr(self, name)[self.number >= first] for name in columns})
 
     def own_lams(self, gp: GP) -> Array:
         return np.where(np.isnan(self.lams), gp.lam, self.lams)

@@ -1,18 +1,19 @@
 """How far an algorithm trusts σ: β_t for most, widened to ν_t where feedback is censored.
 
-β_t   a constant (1 in all of the paper's experiments), or the value of the theory
+β_t   a constant (1 in all of the paper's experiments), or the value of the theory, by a rule of the algorithm's own
 ν_t   B_y Σ σ_{t-1}(x_s) + β_t over the queries of the last m rounds, B_y = 1 on the paper's scale
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from belated.learner.belief import ModelBelief
-from belated.learner.confidence import Constant, Theory, beta_baseline, beta_sdf_ts, beta_sdf_ucb
-from belated.learner.policies import Policy, ThompsonSampling
+from belated.learner.confidence import Constant, Theory, beta_baseline
 
 Beta = Constant | Theory
+BetaRule = Callable[[Theory, float, float], float]  # β_t from (theory, γ_{t-1}, B_y)
 ONE = Constant(1.0)
 
 
@@ -27,7 +28,7 @@ class BetaWidth:
 
     beta: Beta = ONE
 
-    def beta_in_theory(self, theory: Theory, gamma: float, policy: Policy) -> float:
+    def beta_in_theory(self, theory: Theory, gamma: float) -> float:
         """β_t where the theory sets it, γ_{t-1} being `gamma`."""
         return beta_baseline(theory, gamma)
 
@@ -45,11 +46,11 @@ class CensoredWidth:
     ['GP-UCB-SDF', 'GP-TS-SDF']
     """
 
+    rule: BetaRule  # β_t in theory: confidence.beta_sdf_ucb, or beta_sdf_ts where queries are Thompson draws
     beta: Beta = ONE
 
-    def beta_in_theory(self, theory: Theory, gamma: float, policy: Policy) -> float:
-        rule = beta_sdf_ts if isinstance(policy, ThompsonSampling) else beta_sdf_ucb
-        return rule(theory, gamma, 1.0)
+    def beta_in_theory(self, theory: Theory, gamma: float) -> float:
+        return self.rule(theory, gamma, 1.0)
 
     def widening(self, belief: ModelBelief) -> float:
         return belief.recent_spread()

@@ -18,7 +18,7 @@ from belated.learner.choice.decide import compute_belief, try_hyperparameters
 from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.gp.domain import Compact
 from belated.learner.gp.posterior import Posterior
-from belated.learner.history import History
+from belated.record.choices import Knowledge, gather_knowledge, narrow_to_epoch
 from belated.record.events import Asked, Event
 from belated.record.state import State
 from belated.settings import Settings
@@ -36,11 +36,12 @@ def find_disagreements(settings: Settings, events: Sequence[Event]) -> Iterator[
         for position, event in enumerate(events, start=1):
             state.apply(event)
             if position in stops:
-                _compute_belief(state, state.history(now), cache)  # to fill the cache
-        h = state.history(now)
+                _compute_belief(narrow_to_epoch(gather_knowledge(state, now)), cache)  # to fill the cache
+        known = narrow_to_epoch(gather_knowledge(state, now))
+        h = known.history
         turned = np.where(h.known, h.order.max(initial=0) - h.order, h.order)
-        fresh, grown = _compute_belief(state, h, Cache()), _compute_belief(state, h, cache)
-        shuffled = _compute_belief(state, replace(h, order=turned), Cache())
+        fresh, grown = _compute_belief(known, Cache()), _compute_belief(known, cache)
+        shuffled = _compute_belief(known._replace(history=replace(h, order=turned)), Cache())
     if fresh is None:
         yield "I13", "mean and std must be finite, and var between 0 and the prior's"
         return
@@ -54,10 +55,10 @@ def find_disagreements(settings: Settings, events: Sequence[Event]) -> Iterator[
             yield invariant, f"the belief {words} must be the one rebuilt (they are {gap:.1e} apart)"
 
 
-def _compute_belief(state: State, h: History, cache: Cache) -> tuple[Array, float] | None:
+def _compute_belief(known: Knowledge, cache: Cache) -> tuple[Array, float] | None:
     """Mean and variance on the model's scale at some queries, and how far rounding may take them: machine epsilon times
     the condition number of K + λI. None if they are not finite, or larger than the prior's."""
-    problem, t = state.problem, len(h.X) + 1
+    problem, h, t, fits = known
     rows = np.vstack([h.X[: SHOWN // 2], h.X[-SHOWN // 2 :]])
     if isinstance(problem.query, Compact):
         spread = problem.query.place(np.random.default_rng(0).random((32, len(problem.query.widths))))
@@ -69,7 +70,7 @@ def _compute_belief(state: State, h: History, cache: Cache) -> tuple[Array, floa
         return posterior, *posterior.mean_and_std(rows)
 
     try:
-        posterior, mean, std = try_hyperparameters(state.fits, attempt)
+        posterior, mean, std = try_hyperparameters(fits, attempt)
     except NotPositiveDefinite:
         return None
     sound = np.isfinite(mean) & (std >= 0) & (np.square(std) <= posterior.gp.kernel.diag(rows) * (1 + SAME))

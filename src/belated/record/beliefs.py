@@ -18,7 +18,7 @@ from belated.learner.choice.decide import compute_belief, try_hyperparameters
 from belated.learner.choice.problem import Cache, Hyperparameters, Situation
 from belated.learner.gp.scale import Scale
 from belated.learner.policies import Greedy
-from belated.record.choices import Knowledge
+from belated.record.choices import Knowledge, narrow_to_epoch
 from belated.results import Belief
 
 Result = TypeVar("Result")
@@ -49,10 +49,10 @@ def find_best_mean(known: Knowledge, situation: Situation, seed: int, cache: Cac
 
 
 def _use_belief(known: Knowledge, z: Array, cache: Cache, use: Callable[[ModelBelief, Scale], Result]) -> Result:
-    problem, h, t = known.problem, known.history, known.t
+    problem, h, t, fits = narrow_to_epoch(known)
 
     def attempt(fitted: Hyperparameters | None) -> Result:
         return use(*compute_belief(problem, h, t, fitted, problem.silence, cache, z, exact=True))
 
     with use_one_thread():
-        return try_hyperparameters(known.fits, attempt)
+        return try_hyperparameters(fits, attempt)

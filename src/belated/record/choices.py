@@ -11,7 +11,7 @@ import numpy as np
 from belated.learner.arrays import Array, Mask
 from belated.learner.blas import describe_versions, use_one_thread
 from belated.learner.choice.candidates import SAME
-from belated.learner.choice.decide import adapt_silence, decide, measure_shortfall
+from belated.learner.choice.decide import adapt_silence, decide, measure_shortfall, recall
 from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
 from belated.learner.gp.domain import Finite
 from belated.learner.history import History
@@ -34,6 +34,17 @@ class Knowledge(NamedTuple):
 def gather_knowledge(state: State, now: float) -> Knowledge:
     """What is known at the clock reading `now`."""
     return Knowledge(state.problem, state.history(now), state.next_number, list(state.fits))
+
+
+def narrow_to_epoch(known: Knowledge) -> Knowledge:
+    """What the next query will be chosen by: all that is known, unless the theory restarts (confidence.Theory).
+
+    Between two epochs the next query knows nothing, and it is what the epoch that has just ended knows."""
+    problem, h, t, fits = known
+    if t > 1 and problem.epoch_start(t) == t:
+        t -= 1
+    h, fits = recall(problem, h, fits, t)
+    return Knowledge(problem, h, t, fits)
 
 
 def prepare_choice(
@@ -84,7 +95,7 @@ def _list_out(state: State, h: History) -> Mask:
 
 def find_worst(state: State, now: float) -> WorstValue:
     """The floor, or the value that replaces it, and whether anything uses it."""
-    h, problem = state.history(now), state.problem
+    problem, h, _, _ = narrow_to_epoch(gather_knowledge(state, now))
     fills = any(adapt_silence(problem, move).uses_floor for move in problem.algorithm.turns(problem.cumulative))
     return WorstValue(
         value=problem.bounds.stand_in(h.y[h.seen]),

@@ -246,7 +246,8 @@ def test_the_width_by_the_book(name):
     patience = {"patience": 20} if sdf else {}
     X = rows(problem_of(LIST), 12)
     h = replace(told(X, outcomes(12), pending=4), recent=np.arange(12) >= 5)
-    for beta in (1.7, Theory(B_f=2.0, R=0.3, delta=0.1), Theory(B_f=2.0, R=0.3, delta=0.1, gain="greedy")):
+    known = Theory(B_f=2.0, R=0.3, delta=0.1, horizon=16)
+    for beta in (1.7, known, replace(known, gain="greedy")):
         lam = {"lam": 0.05} if isinstance(beta, float) else {}
         problem = problem_of(LIST, paper(name, kernel=SE(0.2), beta=beta, **lam), **patience)
         belief, _ = compute_belief(problem, h, 13, None, problem.silence, Cache(), np.empty(0))

@@ -14,6 +14,7 @@ from belated.learner.confidence import (
     gamma_bound,
     greedy_gain,
     proposition1,
+    theorem2,
 )
 from belated.learner.delays.distributions import Fixed
 from belated.learner.gp.kernels import SE
@@ -59,12 +60,15 @@ def test_factors_are_those_of_the_bounds():
     gamma = gamma_bound(greedy)
     beta = beta_sdf_ucb(law, gamma[99], 1.0)
     for B in batches.SIZES:
-        halluc, floor, needed = (
-            found[Quantity("factors", "smooth", q)].at(B)[0] for q in ("hallucination", "floor", "needed")
+        halluc, floor, longer, needed = (
+            found[Quantity("factors", "smooth", q)].at(B)[0]
+            for q in ("hallucination", "floor", "floor, patience", "needed")
         )
         assert halluc == pytest.approx(math.exp(greedy[B - 1]))
         ratio = proposition1(100, B, beta, gamma[100], 1.0, lam) / proposition1(100, 1, beta, gamma[100], 1.0, lam)
         assert floor == pytest.approx(ratio)
+        single, batch = (theorem2(100, 1.0, m, beta, gamma[100], 1.0, lam) for m in (0, B))  # patience = B
+        assert longer == pytest.approx(batch / single)
         n = int(needed)
         assert gamma_bound(greedy[n + B - 1] - greedy[n]) <= math.log(2)
         assert n == 0 or gamma_bound(greedy[n + B - 2] - greedy[n - 1]) > math.log(2)

@@ -28,7 +28,7 @@ def test_bounds_are_those_of_the_theorems():
 
 
 def test_a_bounded_run_has_all_of_its_lines():
-    rows = bounds.run_regret_job(bounds.RegretJob(algorithm="GP-UCB-SDF", theory=True, seeds=(3,), T=20))
+    rows = bounds.run_regret_job(bounds.RegretJob(algorithm="GP-UCB-SDF", quantity="regret", seeds=(3,), T=20))
     found = group_measurements(rows)
     function, at = rkhs.draw_function(3), [1, 2, 5, 10, 20]
     law = function.make_theory(bounds.DELTA, 20)
@@ -47,6 +47,23 @@ def test_a_bounded_run_has_all_of_its_lines():
         assert_allclose(each.values[0], values, rtol=1e-12)
     assert np.all(np.array(wanted["regret"]) <= wanted["widths"])
     assert np.all(np.array(wanted["widths"]) <= wanted["bound"])
+
+
+def test_without_t_the_run_restarts():
+    """The regret by doubling is that of a run whose rounds 2, 4, 8, … begin with the prior: σ = 1 everywhere."""
+    job = bounds.RegretJob(algorithm="GP-TS-SDF", quantity="regret, doubling", seeds=(3,), T=20)
+    function = rkhs.draw_function(3)
+    algorithm = rkhs.make_sdf("GP-TS-SDF", function.make_theory(bounds.DELTA, None), 20)
+    ran = rkhs.run_study(function, algorithm, bounds.DELAY, bounds.M, 20, 3)
+    assert [t for t, one in enumerate(ran.rounds, start=1) if np.all(one.std == 1.0)] == [1, 2, 4, 8, 16]
+    assert [row.value for row in bounds.run_regret_job(job)] == [ran.cumulative[t - 1] for t in (1, 2, 5, 10, 20)]
+
+
+def test_the_first_four_rounds_are_those_that_the_proof_of_theorem_3_loses():
+    p = 1 / (4 * np.e * np.sqrt(np.pi))
+    assert bounds.FIRST_ROUNDS == [1, 2, 3, 4]
+    assert all(0 < 2 / (p - 1 / t**2) <= 10 / p for t in range(5, 200))
+    assert bounds.EXTRA == 2 * (0 + 3 / 4 + 8 / 9 + 15 / 16)
 
 
 def test_the_long_gain_is_the_greedy_gain():

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from belated.learner.confidence import beta_sdf_ucb
 from belated.learner.delays.distributions import Fixed
 from reproduction.theory import coverage, rkhs
 
@@ -50,6 +51,16 @@ def test_the_stubborn_ask_the_best_x_and_hear_nothing_until_the_delay_is_over():
     ran = coverage.run_case(case, 0.1, 2, 8)
     assert set(ran.chosen.tolist()) == {int(np.argmax(rkhs.draw_function(2).f))}
     assert [bool(np.any(one.mean)) for one in ran.rounds] == [False] * 4 + [True] * 4
+
+
+def test_without_t_an_epoch_knows_its_own_queries_and_has_its_share_of_delta():
+    """Before queries 1, 2, 4, 8 the belief is the prior, and ν = β with γ = 0 at δ/2, δ/6, δ/12, δ/20."""
+    ran, function = coverage.run_case(coverage.CASES["doubling"], 0.1, 5, 15), rkhs.draw_function(5)
+    for i, t in enumerate([1, 2, 4, 8]):
+        one, share = ran.rounds[t - 1], function.make_theory(0.1 / ((i + 1) * (i + 2)), t)
+        assert not np.any(one.mean)
+        assert one.nu == pytest.approx(beta_sdf_ucb(share, 0.0, 1.0), rel=1e-12)
+    assert np.all(ran.rounds[14].std < 1.0)
 
 
 @pytest.mark.parametrize(("count", "runs"), [(0, 5), (3, 10), (100, 100), (399, 400)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reproduction.report.document import Paragraph, TableBlock, extract_text, find_pictures
-from reproduction.theory import batches, bounds, coverage, experiments, tradeoff
+from reproduction.theory import batches, bounds, coverage, dependence, experiments, tradeoff
 from reproduction.theory.measurements import (
     Quantity,
     SeedValues,
@@ -26,6 +26,8 @@ def rows(tmp_path_factory):
                 job = replace(job, seeds=job.seeds[:3], T=6)
             case coverage.EllipsoidJob() | bounds.RegretJob() | tradeoff.PatienceJob() | tradeoff.BoundCurveJob():
                 job = replace(job, T=10)
+            case dependence.DependenceJob():
+                job = replace(job, T=20)
             case batches.BatchJob():
                 job = replace(job, T=20)
         found += experiments.run_job(job)
@@ -72,9 +74,14 @@ def test_the_page_says_what_the_rows_say(rows, blocks):
     (row,) = [
         r for r in cells(blocks, "start after which it is at most 2") if r[0] == "lengthscale 0.02" and r[1] == "10"
     ]
-    assert row[3] == f"{e:,.4g}"
+    assert row[4] == f"{e:,.4g}"
     text = " ".join(extract_text(block.text) for block in blocks if isinstance(block, Paragraph))
-    assert "The ellipsoid held in 48 of 48 runs." in text
+    assert "The ellipsoid held in 51 of 51 runs." in text
+    assert "at m = 9, as Section 4 counts" in text
+    assert "negative for t ≤ 4" in text
+    eta = found[Quantity("dependence", "bad late/one", "mean of eta")].values[:, -1]
+    (row,) = [r for r in cells(blocks, "mean of η") if r[0].startswith("bad") and r[1] == "1"]
+    assert row[2].startswith(f"{np.mean(eta):.3f}")
     assert "Theorem 2 holds in 3 of 3 runs" in text
 
 

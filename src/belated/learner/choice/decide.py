@@ -109,8 +109,9 @@ def compute_width(problem: Problem, belief: ModelBelief, move: Move, t: int, cac
     if isinstance(beta, Constant):
         value = beta.value
     else:
-        gamma = compute_greedy_gain(problem, posterior.gp, t, cache) if beta.gain == "greedy" else posterior.gain()
-        value = rule.beta_in_theory(beta, gamma, move.policy)
+        greedy, t_here = beta.gain == "greedy", problem.round_of(t)
+        gamma = compute_greedy_gain(problem, posterior.gp, t_here, cache) if greedy else posterior.gain()
+        value = rule.beta_in_theory(beta.in_epoch(t), gamma)
     return value + rule.widening(belief)
 
 
@@ -130,18 +131,28 @@ def require_finite_queries(problem: Problem) -> Array:
     return Q
 
 
+def recall(
+    problem: Problem, h: History, fits: Sequence[Hyperparameters], t: int
+) -> tuple[History, list[Hyperparameters]]:
+    """What query t is chosen by: everything, or what belongs to its epoch where the theory restarts."""
+    first = problem.epoch_start(t)
+    return (h, list(fits)) if first == 1 else (h.since(first), [each for each in fits if each.number >= first])
+
+
 def decide(
-    problem: Problem, h: History, situation: Situation, fits: list[Hyperparameters], rng: Generator, cache: Cache
+    problem: Problem, h: History, situation: Situation, fits: Sequence[Hyperparameters], rng: Generator, cache: Cache
 ) -> Decision:
     """The next query. `fits` holds the hyperparameters found so far, the newest last."""
     t = situation.t
+    h, fits = recall(problem, h, fits, t)
     if is_opening(problem, h, t):
         return Decision(fill_space(problem, situation, h, rng))
     heard = int(np.sum(h.seen))
     last = fits[-1] if fits else None
-    previous = int(np.max(h.number[~h.by_hand], initial=0))
-    schedule = problem.algorithm.fitting.schedule
-    due = schedule.is_due(t, heard, last.number if last else None, last.heard if last else 0, previous)
+    before = problem.epoch_start(t) - 1
+    previous = int(np.max(h.number[~h.by_hand], initial=before)) - before
+    schedule, fitted_for = problem.algorithm.fitting.schedule, last.number - before if last else None
+    due = schedule.is_due(t - before, heard, fitted_for, last.heard if last else 0, previous)
     due = due or (schedule.eager and last is not None and has_new_late_outcome(h, last))
     state = rng.bit_generator.state
     for note, fitted in list_attempts(problem, h, t, fits, due):
@@ -159,7 +170,7 @@ def decide(
 def is_opening(problem: Problem, h: History, t: int) -> bool:
     """Whether query t is a space-filling one: among the first, or, where the best query counts, while so little is
     heard that the belief is the prior's (the default), whose most uncertain points are the corners of the space."""
-    if t <= problem.initial:
+    if problem.round_of(t) <= problem.initial:
         return True
     heard = h.known if problem.silence.forgets else h.settled
     return not problem.cumulative and int(np.sum(heard)) < problem.algorithm.opening.until_heard
@@ -187,9 +198,14 @@ def find_silence(problem: Problem, situation: Situation) -> Silence:
     """The silence that fills the pending for this query.
 
     Uncertainty sampling uses σ alone, which needs the queries and no outcomes: all of them count."""
-    if situation.t <= problem.initial + problem.algorithm.opening.uncertainty:
+    if is_uncertainty_sampling(problem, situation.t):
         return Floor()
     return adapt_silence(problem, problem.algorithm.move(situation.turn, problem.cumulative))
+
+
+def is_uncertainty_sampling(problem: Problem, t: int) -> bool:
+    """Whether query t is one of those that come before the algorithm's own, after the space-filling ones."""
+    return problem.round_of(t) <= problem.initial + problem.algorithm.opening.uncertainty
 
 
 def adapt_silence(problem: Problem, move: Move) -> Silence:
@@ -238,12 +254,13 @@ def measure_shortfall(
     problem: Problem,
     h: History,
     situation: Situation,
-    fits: list[Hyperparameters],
+    fits: Sequence[Hyperparameters],
     rng: Generator,
     recorded: Array,
     best: Array,
 ) -> float:
     """How much worse the policy finds one query than another, as a share of its range over a spread of the space."""
+    h, fits = recall(problem, h, fits, situation.t)
     if is_opening(problem, h, situation.t):  # there is no acquisition
         return 0.0 if np.allclose(recorded, best, rtol=0.0, atol=SAME) else float("inf")
     belief, policy, nu = prepare_choice(problem, h, situation, fits[-1] if fits else None, Cache())
@@ -264,7 +281,7 @@ def prepare_choice(
     """The belief, the policy and its width for this query."""
     t, algorithm = situation.t, problem.algorithm
     move = algorithm.move(situation.turn, problem.cumulative)
-    if t <= problem.initial + algorithm.opening.uncertainty:
+    if is_uncertainty_sampling(problem, t):
         move = Move(UncertaintySampling())
     belief, _ = compute_belief(problem, h, t, fitted, find_silence(problem, situation), cache, situation.z)
     return belief, move.policy, compute_width(problem, belief, move, t, cache)

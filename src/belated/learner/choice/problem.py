@@ -78,6 +78,15 @@ class Problem:
         beta = self.algorithm.width.beta
         return self.algorithm.model.lam if isinstance(beta, Constant) else beta.lam(t)
 
+    def epoch_start(self, t: int) -> int:
+        """The first query that query t is chosen by: later than 1 where the theory restarts (confidence.Theory)."""
+        beta = self.algorithm.width.beta
+        return 1 if isinstance(beta, Constant) else beta.epoch_start(t)
+
+    def round_of(self, t: int) -> int:
+        """Which round of its epoch query t is, from 1; without restarts t itself."""
+        return t - self.epoch_start(t) + 1
+
 
 @dataclass(frozen=True)
 class Hyperparameters:
