@@ -246,12 +246,11 @@ def tabulate_coverage(counted: Sequence[tuple[str, float, Array]]) -> TableBlock
                 f"{delta:g}",
                 f"{held} of {len(needs)}",
                 f"{covered.low:.4f} to {covered.high:.4f}",
-                f"{1 - delta:g}",
                 f"{np.median(needs):.3f}",
                 f"{find_sufficient(needs, delta):.3f}",
             )
         )
-    titles = ("delays", "ρ", "δ", "runs covered", "95 % interval", "promised", "median c", "c that covers 1 − δ")
+    titles = ("delays", "ρ", "δ", "runs covered", "95 % interval", "median c", "c that covers 1 − δ")
     return TableBlock(titles, tuple(rows), frozenset(range(1, len(titles))))
 
 

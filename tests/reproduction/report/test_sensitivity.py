@@ -24,7 +24,7 @@ THREE = ("text", "heard", "released")
 
 def read_in(panel: str, readings: tuple[str, ...]) -> Panel:
     """A panel with these readings."""
-    return replace(PANELS[panel], readings=dict.fromkeys(readings, 6))  # type: ignore[arg-type]
+    return replace(PANELS[panel], runs=dict.fromkeys(readings, 6))  # type: ignore[arg-type]
 
 
 SHOWN = [read_in(name, THREE) for name in ("fig2a", "fig2b", "fig2c", "fig2d", "fig4a", "fig4c")]
