@@ -753,8 +753,12 @@ class Study:
             x = find_best_mean(known, situation, self.seed, self._cache)
         return self.settings.space.decode(x)
 
-    def posterior(self, points: Sequence[Params], context: Params | None = None) -> Belief:
-        """Mean and standard deviation of f at some points, with the pending filled by the study's silence.
+    def posterior(self, points: Sequence[Params], context: Params | None = None, *, pending: bool = False) -> Belief:
+        """Mean and standard deviation of f at some points: what is known, with the hyperparameters of today.
+
+        It rests on what was heard, and on silence where the study counts it as an outcome ("floor", "fading").
+        With pending=True it is the belief that the next choice is made from: there a pending query also counts under a
+        silence that says nothing in the end ("unknown", "waiting", "nearest"), so that it is not asked twice.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -762,6 +766,9 @@ class Study:
         >>> belief = study.posterior([{"x": 0.2}, {"x": 0.8}])
         >>> bool(belief.mean[0] < belief.mean[1])
         True
+        >>> trial = study.ask(params={"x": 0.5})  # an open question is no answer
+        >>> study.posterior([{"x": 0.5}]).std > study.posterior([{"x": 0.5}], pending=True).std
+        array([ True])
         """
         if isinstance(points, Mapping):
             raise InvalidInput(f"points must be a list of dictionaries (got {format_value(points)})")
@@ -771,7 +778,7 @@ class Study:
             self._sync()
             known = gather_knowledge(self._state, self._read_clock())
         with self._cache_lock:
-            return believe_at(known, z, Q, self._cache)
+            return believe_at(known, z, Q, self._cache, pending=pending)
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
         """The delays so far: how long outcomes take, how many are still to come, and whether delays

@@ -53,6 +53,10 @@ class History:
         columns = (each.name for each in fields(self) if each.name != "floor")
         return History(floor=self.floor, **{name: getattr(self, name)[self.number >= first] for name in columns})
 
+    def without_pending(self) -> History:
+        """The same as if what is pending had never been asked."""
+        return replace(self, pending=np.zeros_like(self.pending), gone=self.gone | self.pending)
+
     def own_lams(self, gp: GP) -> Array:
         return np.where(np.isnan(self.lams), gp.lam, self.lams)
 

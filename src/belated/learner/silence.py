@@ -103,7 +103,7 @@ class Unknown(Fieldless):
     >>> heard = study.add({"x": 0.0}, 1.0)
     >>> before = study.posterior([{"x": 1.0}])
     >>> pending = study.add({"x": 1.0})
-    >>> after = study.posterior([{"x": 1.0}])
+    >>> after = study.posterior([{"x": 1.0}], pending=True)  # what the next choice is made from
     >>> bool(abs(after.mean[0] - before.mean[0]) < 1e-9), bool(after.std[0] < before.std[0])
     (True, True)
     """
@@ -126,7 +126,7 @@ class Waiting(Fieldless):
     >>> from belated import Points, Study, silence
     >>> study = Study.create(space=Points([0.0, 1.0]), silence=silence.Waiting(), floor=0.0, patience=1, seed=0)
     >>> heard, pending = study.add({"x": 0.0}, 1.0), study.add({"x": 1.0})
-    >>> while_pending = study.posterior([{"x": 1.0}]).mean[0]
+    >>> while_pending = study.posterior([{"x": 1.0}], pending=True).mean[0]
     >>> later = study.add({"x": 0.0}, 1.0), study.add({"x": 0.0}, 1.0)  # two rounds on, its patience has run out
     >>> bool(while_pending < study.posterior([{"x": 1.0}]).mean[0])
     True

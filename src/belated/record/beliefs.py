@@ -1,6 +1,8 @@
 """What a study believes, from what it knows: the mean and std of f at some points, and where the mean is best.
 
-Older hyperparameters are used where the newest fail."""
+A look uses the hyperparameters that an ask at that moment would use, and older ones where those fail. It rests on what
+was heard, and on silence where the study counts it as an outcome; what is pending says nothing yet, unless one looks at
+the belief that the next choice is made from. What a look fits is remembered, and written nowhere."""
 
 from __future__ import annotations
 
@@ -14,9 +16,10 @@ from belated.learner.arrays import Array
 from belated.learner.belief import ModelBelief
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import find_best, join_context
-from belated.learner.choice.decide import compute_belief, try_hyperparameters
-from belated.learner.choice.problem import Cache, Hyperparameters, Situation
+from belated.learner.choice.decide import compute_belief, is_look_fit_due, try_hyperparameters, try_refit
+from belated.learner.choice.problem import Cache, Hyperparameters, Problem, Situation
 from belated.learner.gp.scale import Scale
+from belated.learner.history import History
 from belated.learner.policies import Greedy
 from belated.record.choices import Knowledge, narrow_to_epoch
 from belated.results import Belief
@@ -24,8 +27,8 @@ from belated.results import Belief
 Result = TypeVar("Result")
 
 
-def believe_at(known: Knowledge, z: Array, Q: Array, cache: Cache) -> Belief:
-    """Mean and std of f at the queries Q in the context z, in the user's units."""
+def believe_at(known: Knowledge, z: Array, Q: Array, cache: Cache, *, pending: bool) -> Belief:
+    """Mean and std of f at the queries Q in the context z, in the user's units; `pending`: as for the next choice."""
     rows = join_context(z, Q)
 
     def evaluate(belief: ModelBelief, scale: Scale) -> Belief:
@@ -34,7 +37,7 @@ def believe_at(known: Knowledge, z: Array, Q: Array, cache: Cache) -> Belief:
             raise FloatingPointError
         return Belief(scale.to_user(mean), scale.width * std)
 
-    return _use_belief(known, z, cache, evaluate)
+    return _use_belief(known, z, cache, evaluate, pending)
 
 
 def find_best_mean(known: Knowledge, situation: Situation, seed: int, cache: Cache) -> Array:
@@ -45,14 +48,31 @@ def find_best_mean(known: Knowledge, situation: Situation, seed: int, cache: Cac
         rng = np.random.default_rng([seed, known.t])
         return find_best(known.problem, anywhere, belief, Greedy(), 0.0, rng)
 
-    return _use_belief(known, situation.z, cache, maximize)
+    return _use_belief(known, situation.z, cache, maximize, pending=False)
 
 
-def _use_belief(known: Knowledge, z: Array, cache: Cache, use: Callable[[ModelBelief, Scale], Result]) -> Result:
+def _use_belief(
+    known: Knowledge, z: Array, cache: Cache, use: Callable[[ModelBelief, Scale], Result], pending: bool
+) -> Result:
     problem, h, t, fits = narrow_to_epoch(known)
+    shown = h if pending or not problem.silence.forgets else h.without_pending()
 
     def attempt(fitted: Hyperparameters | None) -> Result:
-        return use(*compute_belief(problem, h, t, fitted, problem.silence, cache, z, exact=True))
+        return use(*compute_belief(problem, shown, t, fitted, problem.silence, cache, z, exact=True))
 
     with use_one_thread():
-        return try_hyperparameters(fits, attempt)
+        fresh = _fit_for_look(problem, h, t, fits, cache)
+        return try_hyperparameters(fits if fresh is None else [*fits, fresh], attempt)
+
+
+def _fit_for_look(
+    problem: Problem, h: History, t: int, fits: list[Hyperparameters], cache: Cache
+) -> Hyperparameters | None:
+    """New hyperparameters where a fit is due; the same question again has the same answer, at no cost."""
+    if not is_look_fit_due(problem, h, t, fits):
+        return None
+    parts = (h.y, h.lams, h.seen, h.settled, h.pending)
+    key = hash((t, len(fits), problem.bounds, *(part.tobytes() for part in parts)))
+    if key not in cache.looks:
+        cache.looks = {key: try_refit(problem, h, t, fits[-1] if fits else None)}
+    return cache.looks[key]

@@ -442,7 +442,7 @@ def test_a_fit_looks_at_what_was_heard_and_never_at_what_was_filled_in():
     gone = np.zeros(20, dtype=bool)
     gone[15] = True
     more = replace(more, infeasible=infeasible, gone=gone, pending=more.pending & ~infeasible & ~gone)
-    assert refit(problem, heard, 21, None) == refit(problem, more, 21, None)
+    assert refit(problem, heard, 21, None).gp == refit(problem, more, 21, None).gp
 
 
 def test_what_is_given_by_hand_is_never_fitted():
@@ -587,7 +587,7 @@ def ladder(space, kernel) -> tuple[Problem, History, dict[str, Hyperparameters]]
     h = told(rows(problem, 12), outcomes(12), pending=2)
     begin, l = problem.kernel, len(problem.kernel.lengthscales(problem.query.D))
     gps = {"good": GP(begin, 0.01), "bad": GP(begin.at(np.full(l, 0.7), 1.0), 0.01)}
-    return problem, h, {name: Hyperparameters(gp, None, 12, 10) for name, gp in gps.items()}
+    return problem, h, {name: Hyperparameters(gp, None, 12, 10, 10) for name, gp in gps.items()}
 
 
 def refuse(*_):
@@ -697,7 +697,7 @@ def test_a_fit_that_was_due_and_failed_is_said(monkeypatch):
     monkeypatch.setattr(module, "fit", refuse)
     problem = problem_of(LIST, paper("GP-UCB"))
     h = told(rows(problem, 20), outcomes(20))
-    older = Hyperparameters(GP(SE((0.2,)), 0.01), None, 11, 10)
+    older = Hyperparameters(GP(SE((0.2,)), 0.01), None, 11, 10, 10)
     result = chosen(problem, h, [older])
     assert result.note == "fell back to the last good hyperparameters"
     assert inside(problem, result.x)

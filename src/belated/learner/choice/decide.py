@@ -68,7 +68,8 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
         prior=algorithm.fitting.prior,
     )
     gp = fit(settings, start, data.X, data.y, data.lams, data.shares)
-    return Hyperparameters(gp, data.scale if algorithm.model.scaling.lasting else None, t, int(np.sum(h.seen)))
+    scale = data.scale if algorithm.model.scaling.lasting else None
+    return Hyperparameters(gp, scale, t, int(np.sum(h.seen)), int(np.sum(h.settled)))
 
 
 def needs_fit(problem: Problem, h: History, t: int) -> bool:
@@ -147,13 +148,7 @@ def decide(
     h, fits = recall(problem, h, fits, t)
     if is_opening(problem, h, t):
         return Decision(fill_space(problem, situation, h, rng))
-    heard = int(np.sum(h.seen))
-    last = fits[-1] if fits else None
-    before = problem.epoch_start(t) - 1
-    previous = int(np.max(h.number[~h.by_hand], initial=before)) - before
-    schedule, fitted_for = problem.algorithm.fitting.schedule, last.number - before if last else None
-    due = schedule.is_due(t - before, heard, fitted_for, last.heard if last else 0, previous)
-    due = due or (schedule.eager and last is not None and has_new_late_outcome(h, last))
+    due = is_fit_due(problem, h, t, fits)
     state = rng.bit_generator.state
     for note, fitted in list_attempts(problem, h, t, fits, due):
         rng.bit_generator.state = state
@@ -165,6 +160,24 @@ def decide(
         return Decision(x, notes, fitted if fitted is not None and fitted.number == t else None)
     rng.bit_generator.state = state
     return Decision(fill_space(problem, situation, h, rng), "fell back to a space-filling point")
+
+
+def is_fit_due(problem: Problem, h: History, t: int, fits: Sequence[Hyperparameters]) -> bool:
+    """Whether to fit before query t is chosen."""
+    last = fits[-1] if fits else None
+    before = problem.epoch_start(t) - 1
+    previous = int(np.max(h.number[~h.by_hand], initial=before)) - before
+    schedule, fitted_for = problem.algorithm.fitting.schedule, last.number - before if last else None
+    due = schedule.is_due(t - before, int(np.sum(h.seen)), fitted_for, last.heard if last else 0, previous)
+    return due or (schedule.eager and last is not None and (has_new_late_outcome(h, last) or has_grown(h, last)))
+
+
+def is_look_fit_due(problem: Problem, h: History, t: int, fits: Sequence[Hyperparameters]) -> bool:
+    """Whether to fit before the belief is shown: as before an ask, where fits are eager; else as the outcomes grow."""
+    schedule = problem.algorithm.fitting.schedule
+    if schedule.eager:
+        return is_fit_due(problem, h, t, fits)
+    return schedule.every is not None and (not fits or has_grown(h, fits[-1]))
 
 
 def is_opening(problem: Problem, h: History, t: int) -> bool:
@@ -181,6 +194,11 @@ def has_new_late_outcome(h: History, last: Hyperparameters) -> bool:
     rows = np.flatnonzero(h.seen)
     since = rows[np.argsort(h.order[rows], kind="stable")][last.heard :]
     return bool(np.any(h.late[since]))
+
+
+def has_grown(h: History, last: Hyperparameters) -> bool:
+    """Whether a tenth more, and at least ten more, are settled since the last fit."""
+    return int(np.sum(h.settled)) - last.settled >= max(10.0, 0.1 * last.settled)
 
 
 def describe_floor(problem: Problem, h: History, situation: Situation) -> str:
@@ -220,12 +238,12 @@ def list_attempts(
 ) -> Iterator[tuple[str, Hyperparameters | None]]:
     """Hyperparameters to try, in order: the usual ones, a fresh fit, the last good ones, the prior ones."""
     last = fits[-1] if fits else None
-    fresh = _try_refit(problem, h, t, last) if due else None
+    fresh = try_refit(problem, h, t, last) if due else None
     failed = due and fresh is None and needs_fit(problem, h, t)
     instead = "the last good" if fits else "prior"
     yield f"fell back to {instead} hyperparameters" if failed else "", fresh or last
     may_fit = problem.algorithm.fitting.schedule.every is not None
-    if may_fit and fresh is None and (again := _try_refit(problem, h, t, None)) is not None:
+    if may_fit and fresh is None and (again := try_refit(problem, h, t, None)) is not None:
         yield "fell back to refitted hyperparameters", again
     for older in reversed(fits if fresh is not None else fits[:-1]):
         yield "fell back to the last good hyperparameters", older
@@ -242,7 +260,8 @@ def try_hyperparameters(fits: Sequence[Hyperparameters], attempt: Callable[[Hype
     raise NotPositiveDefinite
 
 
-def _try_refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) -> Hyperparameters | None:
+def try_refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) -> Hyperparameters | None:
+    """New hyperparameters, or None where that fails."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             return refit(problem, h, t, last)

@@ -104,20 +104,21 @@ class Hyperparameters:
     scale: Scale | None  # kept with them, where the scaling is lasting
     number: int
     heard: int
+    settled: int  # heard, infeasible, or silent for longer than patience
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values, for a ledger."""
         scale = None if self.scale is None else list(astuple(self.scale))
         gp = {"kernel": self.gp.kernel.spec(), "lam": self.gp.lam, "mean": self.gp.mean}
-        return {**gp, "scale": scale, "number": self.number, "heard": self.heard}
+        return {**gp, "scale": scale, "number": self.number, "heard": self.heard, "settled": self.settled}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Hyperparameters:
         """What `to_dict` wrote, read back."""
         scale = None if plain["scale"] is None else Scale(*plain["scale"])
-        return cls(
-            GP(read_kernel(plain["kernel"]), plain["lam"], plain["mean"]), scale, plain["number"], plain["heard"]
-        )
+        gp = GP(read_kernel(plain["kernel"]), plain["lam"], plain["mean"])
+        settled = plain.get("settled", plain["heard"])  # version 0.1 did not count what was settled
+        return cls(gp, scale, plain["number"], plain["heard"], settled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,4 +149,5 @@ class Cache:
     """What a study keeps between asks to save time."""
 
     memory: FactorCache = field(default_factory=FactorCache)
+    looks: dict[int, Hyperparameters | None] = field(default_factory=dict)  # what a look fitted, by what it knew
     gains: dict[tuple[Kernel, float], Array] = field(default_factory=dict)
