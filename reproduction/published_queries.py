@@ -5,34 +5,40 @@ since the random features of a Thompson draw were not. What every query is compa
 outcomes that the authors recorded before it, and never from our own.
 
 n          queries made so far; the query that is compared is number n + 1
-shortfall  how far the acquisition at the query is below its maximum over the square
-spread     its maximum minus its minimum over the square
+maximum    the highest point that the program's own search finds, or the query itself where that is higher
+shortfall  how far the acquisition at the query is below the maximum
+spread     the maximum minus the minimum over the square
 flat       a spread below 1e-5, the slope at which their climbs stop: the query is the best of 10,000 random points
 
 A query agrees if its shortfall is at most 1 % of the spread; on a flat surface 5 %, for the best of 10,000 points is
-near a maximum and not at it. (1 % of the maximum itself is the weaker measure: where little was learnt the whole
-surface is within it.) Measured over ten runs each, with one fit of ours each time, and with up to 20:
+near a maximum and not at it. Where all points are equal but for rounding nothing can be said, and no query agrees.
+Measured over ten runs each:
 
-                                       one fit      up to 20 fits    one fit, within 1 % of the maximum
-GP-UCB, GP-BUCB, unfitted (n < 20)     180 of 180                    180 of 180
-GP-UCB, fitted                         455 of 455   455 of 455       850 of 850, with the flat
-    flat                               393 of 395   394 of 395
-GP-BUCB, fitted                        636 of 740   676 of 740       771 of 850, with the flat
-    flat                               110 of 110   110 of 110
-GP-UCB-SDF, fitted (n ≥ 10)            319 of 370   350 of 380       899 of 950, with the flat
-    flat                               571 of 580   568 of 570
+                                   one fit      best of 20 fits   one fit, within 1 % of the maximum
+GP-UCB, unfitted (n = 11 to 19)    90 of 90                       90 of 90
+GP-BUCB, unfitted                  90 of 90                       90 of 90
+GP-UCB, fitted (n ≥ 20)            455 of 455   455 of 455        850 of 850, with the flat
+    flat                           394 of 395   394 of 395
+GP-BUCB, fitted                    636 of 740   696 of 700        771 of 850, with the flat
+    flat                           110 of 110   110 of 110
+    all points equal                            40
+GP-UCB-SDF, zeros alone (n < 10)                                  all 50 points equal, in both
+GP-UCB-SDF, fitted                 319 of 370   352 of 380        899 of 950, with the flat
+    flat                           573 of 580   570 of 570
 
-The GP of GP-UCB-SDF before n = 10 knows zeros alone, and is flat to the last digit: any query is as good as another.
+1 % of the maximum itself is the weaker measure: where little was learnt the whole surface is within it. Against the
+true maximum, sought on a fine grid and at the queries made too, the fitted agree in 848, 746 and 890 cases with one
+fit, and in 849, 786 and 918 with the best of 20.
 
-What does not agree has three reasons:
+The second column is chosen by what it is to explain: it says that a fit of this kind exists that agrees, not that the
+authors had it. What does not agree with one fit has these reasons:
 - The hyperparameters of the authors' fits were not published. Outcomes are mostly equal here, so the likelihood has
   several maxima, and ten random starts find the best or do not. A stretch of queries, from fit to fit, agrees as a
-  whole or hardly at all; of 40 starts often one to three find the maximum with which it does. So a stretch is replayed
-  with fits from other starts, until one agrees.
-- GP-BUCB hands its past on: after one other fit its own predictions are other ones, and so is every later GP. In two
-  runs nothing agrees from n = 60 and n = 90 on.
+  whole or hardly at all; of 40 starts often one to three find the maximum with which it does.
+- GP-BUCB hands its past on: after one other fit its own predictions are other ones, and so is every later GP.
 - Where l is below 0.02 the acquisition has peaks that are narrower than the distance between 10,000 points. Searches
-  like theirs end at other peaks from seed to seed, here too.
+  like theirs end at other peaks from seed to seed, here too. Most of what is left of GP-UCB-SDF is one such run.
+- 40 queries of GP-BUCB follow fits of ours with l near 0, whose acquisition is constant: they are not explained.
 """
 
 from __future__ import annotations
@@ -44,7 +50,7 @@ from typing import NamedTuple
 import numpy as np
 
 from belated.learner.arrays import Array
-from belated.learner.choice.maximize import climb
+from belated.learner.gp.domain import Compact, Interval
 from belated.learner.gp.posterior import GP, GrowingPosterior
 from belated.learner.policies import Surface
 from reproduction.csv_files import read_csv
@@ -56,6 +62,7 @@ from reproduction.released_program import (
     METHODS,
     UNFITTED,
     ReleasedBelief,
+    find_highest,
     find_seen,
     is_fit_due,
     select_recent,
@@ -66,10 +73,10 @@ TITLES = ("policy", "method", "delay", "run", "query", "initial", "x1", "x2", "a
 FIXED, DELAY = "fixed_10", 10  # the runs whose every delay is known; their m is the same number
 SDF = "GP-UCB-SDF"
 REPLAYED = (SDF, "GP-UCB", "GP-BUCB")
-CLOSE, CLOSE_IF_FLAT, FLAT = 0.01, 0.05, 1e-5
-LINE = np.linspace(0.0, 1.0, 101)
-GRID = np.stack(np.meshgrid(LINE, LINE), axis=-1).reshape(-1, 2)
-CLIMBS = 20
+CLOSE, CLOSE_IF_FLAT, FLAT, ROUNDING = 0.01, 0.05, 1e-5, 1e-13
+SQUARE = Compact((Interval(), Interval()))
+LINE = np.linspace(0.0, 1.0, 41)
+GRID = np.stack(np.meshgrid(LINE, LINE), axis=-1).reshape(-1, 2)  # for the minimum
 
 
 class PublishedQueries(NamedTuple):
@@ -104,8 +111,14 @@ class ReplayedQuery(NamedTuple):
         return self.spread < FLAT
 
     @property
+    def says_nothing(self) -> bool:
+        """Whether all points are equal but for rounding, so that any query would do: such a one never agrees."""
+        return self.spread <= ROUNDING * abs(self.highest)
+
+    @property
     def agrees(self) -> bool:
-        return self.shortfall <= (CLOSE_IF_FLAT if self.flat else CLOSE) * self.spread
+        close = CLOSE_IF_FLAT if self.flat else CLOSE
+        return not self.says_nothing and self.shortfall <= close * self.spread
 
     @property
     def near_maximum(self) -> bool:
@@ -131,13 +144,11 @@ def read_published_queries(path: Path) -> list[PublishedQueries]:
     return runs
 
 
-def compare_with_maximum(surface: Surface, n: int, x: Array, made: Array) -> ReplayedQuery:
-    """A query x and the maximum: on a grid, at the queries made, at x, and uphill from the best of these."""
-    C = np.vstack([x, GRID, made])
-    values = surface(C)
-    best = np.argsort(-values, kind="stable")[:CLIMBS]
-    _, climbed = climb(surface, np.ones(2, dtype=bool), C[np.append(0, best)], iterations=50)
-    highest = max(float(np.max(climbed)), float(np.max(values)))
+def compare_with_maximum(surface: Surface, n: int, x: Array) -> ReplayedQuery:
+    """A query x and the highest point that the program's own search finds, or x itself where that is higher."""
+    found = find_highest(surface, SQUARE, np.random.default_rng(n))
+    values = surface(np.vstack([x, found, GRID]))
+    highest = float(np.max(values[:2]))
     return ReplayedQuery(n, highest - float(values[0]), highest - float(np.min(values)), highest)
 
 
@@ -153,7 +164,7 @@ def replay_queries(run: PublishedQueries, fits: Fits, last: int | None = None) -
             stretch = replay_stretch(run, gp, before, range(first, stop))
             if kept is None or _count(stretch[0]) > _count(kept[0]):
                 kept = stretch
-            if _count(kept[0]) == len(kept[0]):
+            if all(query.agrees or query.says_nothing for query in kept[0]):
                 break
         if kept is not None:
             replayed, before = [*replayed, *kept[0]], kept[1]
@@ -189,7 +200,7 @@ def replay_stretch(
             continue
         before = update_posterior(growing, gp, *rows)
         surface = method.surface(before, select_recent(X, run.m), rng)
-        replayed.append(compare_with_maximum(surface, n, run.X[n], X))
+        replayed.append(compare_with_maximum(surface, n, run.X[n]))
     return replayed, before
 
 
