@@ -156,7 +156,8 @@ def test_after_a_fit_to_zeros_every_query_is_as_good(number: int) -> None:
 def test_a_whole_run_agrees_with_our_own_fits(method: str, number: int) -> None:
     queries = replay(method, number, fit_once(0))
     assert len(queries) == (100 if method == SDF else 94)
-    assert [query.n for query in queries if not query.agrees] == ([5, 6, 7, 8, 9] if method == SDF else [])  # zeros alone
+    zeros_alone = [5, 6, 7, 8, 9] if method == SDF else []
+    assert [query.n for query in queries if not query.agrees] == zeros_alone
     assert sum(not query.flat for query in queries) >= 40
 
 
