@@ -150,6 +150,13 @@ DATASETS = (
         licence="none stated",
         sha256="4e403feffe7c1cbff4ee36d8a9d528724a977cd39cc15f037da4b1268b1cfadc",
     ),
+    Dataset(
+        name="svm_reference_queries.csv.gz",
+        what="every query of these runs, its accuracy, and the delays of the initial ones",
+        source="the result files of github.com/daizhongxiang/BO-SDF @91a5ec4",
+        licence="none stated",
+        sha256="c7c77f86c94aaf931f9653fd850a51eb1bd4b08f3ac250a98a34c235dcda5437",
+    ),
     _describe_mnist(
         "train-images-idx3-ubyte.gz",
         "60,000 images",

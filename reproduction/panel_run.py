@@ -146,7 +146,7 @@ def run_job(url: str | None, job: RunJob) -> RunResult:
         seed=job.seed + WORLD,
         noise=task.noise,
         contexts=task.context_of,
-        choose=_choose_as_released(study) if job.reading == "released" else None,
+        choose=_choose_as_released(study, task) if job.reading == "released" else None,
         **panel.pace,
     )
     asked = sum(1 for _ in world)
@@ -156,10 +156,10 @@ def run_job(url: str | None, job: RunJob) -> RunResult:
     return RunResult(run, cost)
 
 
-def _choose_as_released(study: Study) -> Callable[[Study], Params]:
+def _choose_as_released(study: Study, task: Task) -> Callable[[Study], Params]:
     """The authors' program in the place of our algorithm of the same name."""
-    m = study.settings.patience.m
-    return make_chooser(study, study.settings.algorithm.name, None if math.isinf(m) else int(m), study.seed)
+    m, name = study.settings.patience.m, study.settings.algorithm.name
+    return make_chooser(study, name, None if math.isinf(m) else int(m), study.seed, task.context_of)
 
 
 def measure_curve(job: RunJob, study: Study, task: Task, f: ObjectiveFunction) -> CurveRun:

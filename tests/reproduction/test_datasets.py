@@ -10,6 +10,7 @@ def test_what_is_known_of_each() -> None:
         "pima_diabetes.csv",
         "tst_svm.npz",
         "svm_reference_runs.csv",
+        "svm_reference_queries.csv.gz",
         "mnist/train-images-idx3-ubyte.gz",
         "mnist/train-labels-idx1-ubyte.gz",
         "mnist/t10k-images-idx3-ubyte.gz",

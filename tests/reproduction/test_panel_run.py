@@ -34,6 +34,30 @@ ALL = [
 ]
 
 
+ELSEWHERE = [  # a list, integers, a list with contexts, contexts
+    ("fig1c", "GP-UCB-SDF"),
+    ("fig5b", "GP-BTS"),
+    ("fig2e", "GP-BUCB"),
+    ("fig4a", "GP-UCB-SDF"),
+    ("fig4b", "asy-TS"),
+    ("fig4c", "GP-BUCB"),
+]
+
+
+@pytest.mark.parametrize(
+    ("panel", "curve"),
+    [
+        pytest.param(panel, curve, marks=needs_data(DATA[panel]) if panel in DATA else (), id=f"{panel}.{curve}")
+        for panel, curve in ELSEWHERE
+    ],
+)
+def test_the_released_program_runs_on_every_kind_of_space(panel: str, curve: str) -> None:
+    done = run_job(None, RunJob(panel=panel, curve=curve, reading="released", seed=1, iterations=16))
+    assert done.run.iterations[-1] == 16
+    assert np.all(np.isfinite(done.run.cumulative))
+    assert done.cost.rounds == 16 + PANELS[panel].before
+
+
 @pytest.mark.parametrize("job", ALL)
 def test_every_curve_of_every_panel_runs(job: RunJob) -> None:
     done = run_job(None, job)

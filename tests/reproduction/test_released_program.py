@@ -17,14 +17,17 @@ from numpy.typing import NDArray
 import belated
 from belated.comparison.statistics import holm
 from belated.learner.arrays import Array
+from belated.learner.gp.domain import Compact, Finite, Interval, Lattice
 from belated.learner.gp.kernels import SE
-from belated.learner.gp.posterior import GP, Posterior
+from belated.learner.gp.posterior import GP, GrowingPosterior, Posterior
 from reproduction import released_program
 from reproduction.objectives import svm
+from reproduction.released_fit import fit_gp
 from reproduction.released_program import (
     METHODS,
     UNFITTED,
     FourierDraw,
+    ReleasedBelief,
     ReleasedProgram,
     ReleasedUpperBound,
     make_chooser,
@@ -33,6 +36,7 @@ from tests.reproduction.needs_data import needs_data
 
 BASELINES = ("GP-UCB", "asy-TS", "GP-BUCB", "GP-BTS")
 SDF = ("GP-UCB-SDF", "GP-TS-SDF")
+SQUARE = Compact((Interval(), Interval()))
 
 
 def smooth(x: Array) -> float:
@@ -53,7 +57,7 @@ class Made(NamedTuple):
 
 
 def program(name: str, m: int = 6, seed: int = 0) -> ReleasedProgram:
-    return ReleasedProgram(name, m if name in SDF else None, 2, seed)
+    return ReleasedProgram(name, m if name in SDF else None, SQUARE, seed)
 
 
 def run(name: str, delays: Array, m: int = 6, seed: int = 0) -> Made:
@@ -76,6 +80,10 @@ def posterior() -> Posterior:
     return GP(SE(0.3, 0.5), 0.02).condition(X, np.array([smooth(x) for x in X]))
 
 
+def believe() -> ReleasedBelief:
+    return ReleasedBelief(posterior(), np.ones(12))
+
+
 def slopes(surface: Any, Q: Array, h: float = 1e-6) -> Array:
     """By central differences."""
     steps = h * np.eye(Q.shape[1])
@@ -90,14 +98,14 @@ def test_there_are_the_papers_six() -> None:
 
 
 def test_every_feature_vector_has_the_length_of_the_standard_deviation() -> None:
-    draw = released_program.draw_fourier_surface(posterior(), np.empty((0, 2)), np.random.default_rng(0))
+    draw = released_program.draw_fourier_surface(believe(), np.empty((0, 2)), np.random.default_rng(0))
     Phi = draw.compute_features(np.random.default_rng(2).random((50, 2)))
     assert Phi.shape == (50, 200)
     np.testing.assert_allclose(np.linalg.norm(Phi, axis=1), np.sqrt(0.5))
 
 
 def test_features_are_drawn_anew_each_time_and_resemble_the_kernel() -> None:
-    belief, Q, rng = posterior(), np.random.default_rng(2).random((20, 2)), np.random.default_rng(0)
+    belief, Q, rng = believe(), np.random.default_rng(2).random((20, 2)), np.random.default_rng(0)
     draws = [released_program.draw_fourier_surface(belief, np.empty((0, 2)), rng) for _ in range(40)]
     assert not np.array_equal(draws[0].omega, draws[1].omega)
     mean = np.mean([draw.compute_features(Q) @ draw.compute_features(Q).T for draw in draws], axis=0)
@@ -108,17 +116,26 @@ def test_the_weights_of_a_draw_are_those_of_bayesian_linear_regression() -> None
     """Against the dual: the belief about φᵀw is that of a GP with kernel ΦΦᵀ."""
     rng = np.random.default_rng(3)
     Phi, Q, y, lam = rng.standard_normal((7, 20)), rng.standard_normal((5, 20)), rng.standard_normal(7), 0.3
-    mean = released_program.draw_weights(Phi, y, lam, np.zeros(20))
+    once = np.ones(7)
+    mean = released_program.draw_weights(Phi, y, once, lam, np.zeros(20))
     gain = Q @ Phi.T @ np.linalg.inv(Phi @ Phi.T + lam * np.eye(7))
     np.testing.assert_allclose(Q @ mean, gain @ y)
-    spread = np.stack([released_program.draw_weights(Phi, y, lam, z) - mean for z in np.eye(20)], axis=1)
+    spread = np.stack([released_program.draw_weights(Phi, y, once, lam, z) - mean for z in np.eye(20)], axis=1)
     np.testing.assert_allclose(Q @ spread @ spread.T @ Q.T, Q @ Q.T - gain @ Phi @ Q.T)
 
 
+def test_three_outcomes_in_one_row_weigh_as_much_as_three_rows() -> None:
+    rng = np.random.default_rng(3)
+    Phi, y, z = rng.standard_normal((4, 20)), rng.standard_normal(6), rng.standard_normal(20)
+    apart = released_program.draw_weights(Phi[[0, 1, 1, 2, 1, 3]], y, np.ones(6), 0.3, z)
+    means, count = np.array([y[0], y[[1, 2, 4]].mean(), y[3], y[5]]), np.array([1.0, 3.0, 1.0, 1.0])
+    np.testing.assert_allclose(released_program.draw_weights(Phi, means, count, 0.3, z), apart, atol=1e-8)
+
+
 def test_surfaces_know_their_slopes() -> None:
-    belief, Q = posterior(), np.random.default_rng(4).uniform(0.1, 0.9, (30, 2))
+    belief, Q = believe(), np.random.default_rng(4).uniform(0.1, 0.9, (30, 2))
     surfaces: list[ReleasedUpperBound | FourierDraw] = [
-        ReleasedUpperBound(belief, 2.5),
+        ReleasedUpperBound(belief.posterior, 2.5),
         released_program.draw_fourier_surface(belief, Q, np.random.default_rng(0)),
     ]
     for surface in surfaces:
@@ -138,15 +155,15 @@ def test_nu_and_the_upper_bound_count_the_noise() -> None:
 
 
 def test_only_gp_ucb_sdf_widens_and_thompson_sampling_knows_no_nu() -> None:
-    belief, rng = posterior(), np.random.default_rng
-    few, many = belief.X[-2:], belief.X
+    belief, rng = believe(), np.random.default_rng
+    few, many = belief.posterior.X[-2:], belief.posterior.X
     narrow = METHODS["GP-UCB"].surface(belief, many, rng(0))
     assert isinstance(narrow, ReleasedUpperBound)
     assert narrow.nu == 1.0
     assert METHODS["GP-BUCB"].surface(belief, many, rng(0)) == narrow
     wide = METHODS["GP-UCB-SDF"].surface(belief, few, rng(0))
     assert isinstance(wide, ReleasedUpperBound)
-    assert wide.nu == released_program.compute_nu(belief, few) > 1.0
+    assert wide.nu == released_program.compute_nu(belief.posterior, few) > 1.0
     Q = np.random.default_rng(5).random((9, 2))
     for name in ("GP-TS-SDF", "asy-TS", "GP-BTS"):
         here, there = (METHODS[name].surface(belief, recent, rng(0))(Q) for recent in (few, many))
@@ -166,52 +183,38 @@ def test_nu_counts_the_last_m_queries(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_slope_leads_to_a_corner_exactly(corner: tuple[float, float]) -> None:
     X = np.array([corner, (0.5, 0.5)])
     surface = ReleasedUpperBound(GP(SE(2.0, 1.0), 1e-4).condition(X, np.array([1.0, 0.2])), 0.0)
-    np.testing.assert_array_equal(released_program.find_highest(surface, 2, np.random.default_rng(0)), corner)
+    np.testing.assert_array_equal(released_program.find_highest(surface, SQUARE, np.random.default_rng(0)), corner)
 
 
 def test_on_a_flat_surface_the_query_is_random() -> None:
-    flat = ReleasedUpperBound(GP(SE(1.0, 1e-16), 1e-8).condition(np.full((5, 2), 0.5), np.zeros(5)), 1.0)
-    found = np.array([released_program.find_highest(flat, 2, np.random.default_rng(seed)) for seed in range(40)])
+    X, zeros = np.random.default_rng(0).random((5, 2)), np.zeros(5)  # what GP-UCB-SDF knows at first
+    gp = fit_gp(UNFITTED, X, zeros, np.random.default_rng(0))
+    flat = ReleasedUpperBound(released_program.update_posterior(GrowingPosterior(), gp, X, zeros).posterior, 1.0)
+    assert np.ptp(flat(np.random.default_rng(1).random((100, 2)))) == 0.0
+    found = np.array([released_program.find_highest(flat, SQUARE, np.random.default_rng(seed)) for seed in range(40)])
     assert np.all((found > 0.0) & (found < 1.0))
     np.testing.assert_allclose(found.mean(axis=0), 0.5, atol=0.15)
     assert np.all(found.std(axis=0) > 0.2)
+    line = Finite(np.linspace(0.0, 1.0, 50)[:, None] * np.ones(2))
+    listed = [float(released_program.find_highest(flat, line, np.random.default_rng(seed))[0]) for seed in range(40)]
+    assert len(set(listed)) > 20
+
+
+def test_a_list_is_searched_as_a_whole() -> None:
+    surface, Q = ReleasedUpperBound(posterior(), 1.0), np.random.default_rng(5).random((60, 2))
+    found = released_program.find_highest(surface, Finite(Q), np.random.default_rng(0))
+    np.testing.assert_array_equal(found, Q[np.argmax(surface(Q))])
+
+
+def test_integers_are_searched_as_if_continuous_and_rounded() -> None:
+    surface = ReleasedUpperBound(posterior(), 1.0)
+    anywhere = released_program.find_highest(surface, SQUARE, np.random.default_rng(0))
+    whole = Compact((Interval(), Lattice(0, 7)))
+    found = released_program.find_highest(surface, whole, np.random.default_rng(0))
+    np.testing.assert_allclose(found, [anywhere[0], round(7 * anywhere[1]) / 7])
 
 
 # Fits -----------------------------------------------------------------------------------------------------------------
-
-
-def evidence(gp: GP, X: Array, y: Array) -> float:
-    """log p(y | X)."""
-    K = gp.kernel(X, X) + gp.lam * np.eye(len(X))
-    return -0.5 * float(y @ np.linalg.solve(K, y) + np.linalg.slogdet(K)[1] + len(X) * np.log(2 * np.pi))
-
-
-def test_a_fit_is_isotropic_and_the_most_likely() -> None:
-    rng = np.random.default_rng(6)
-    X = rng.random((40, 2))
-    y = np.sin(6 * X[:, 0]) + np.cos(5 * X[:, 1]) + 0.1 * rng.standard_normal(40)
-    gp = released_program.fit_gp(UNFITTED, X, y, np.random.default_rng(0))
-    l = gp.kernel.lengthscales(2)
-    assert l[0] == l[1]
-    assert gp.lam == pytest.approx(0.01, rel=0.6)
-    best = evidence(gp, X, y)
-    for a, b, c in itertools.product((0.8, 1.0, 1.25), repeat=3):
-        assert evidence(GP(SE(a * l[0], b * gp.kernel.variance), c * gp.lam), X, y) <= best + 1e-6
-    again = released_program.fit_gp(UNFITTED, X, y, np.random.default_rng(1))
-    assert evidence(again, X, y) == pytest.approx(best, abs=1e-4)  # other starts, the same place
-
-
-def test_a_fit_to_zeros_alone_believes_in_nothing() -> None:
-    gp = released_program.fit_gp(
-        UNFITTED, np.random.default_rng(0).random((5, 2)), np.zeros(5), np.random.default_rng(0)
-    )
-    assert gp.lam == pytest.approx(1e-8)
-    assert gp.kernel.variance < 1e-12
-
-
-def test_softplus_has_an_inverse_however_large() -> None:
-    theta = np.array([1e-16, 1e-8, 0.5, 3.0, 800.0, 1e6])
-    np.testing.assert_allclose(released_program.softplus(released_program.softplus_inverse(theta)), theta)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -239,9 +242,9 @@ def test_sdf_counts_the_unheard_as_zero_and_the_late_for_ever() -> None:
         belief = asks.update_belief(*made.before(t))
         assert belief is not None
         X, y, known_from = made.before(t)
-        np.testing.assert_array_equal(belief.X, X)
-        np.testing.assert_array_equal(belief.y_tilde, np.where(seen_at(t, known_from, 6), y, 0.0))
-        assert not np.any(belief.y_tilde[1::3])  # delay 7
+        np.testing.assert_array_equal(belief.posterior.X, X)
+        np.testing.assert_array_equal(belief.posterior.y_tilde, np.where(seen_at(t, known_from, 6), y, 0.0))
+        assert not np.any(belief.posterior.y_tilde[1::3])  # delay 7
 
 
 @pytest.mark.parametrize("name", ["GP-UCB", "asy-TS"])
@@ -250,25 +253,21 @@ def test_the_ignorant_baselines_use_all_that_was_heard_and_nothing_else(name: st
     for t in range(6, 19):
         belief = asks.update_belief(*made.before(t))
         assert belief is not None
-        np.testing.assert_array_equal(belief.y_tilde, made.y[: t - 1][seen_at(t, made.known_from)])
+        np.testing.assert_array_equal(belief.posterior.y_tilde, made.y[: t - 1][seen_at(t, made.known_from)])
 
 
 def transcribed(X: Array, y: Array, known_from: Array, gps: dict[int, GP]) -> dict[int, Array]:
     """The outcomes that the GP of each round is made of, by hand: what was heard, and what the last GP predicted."""
     made: dict[int, Array] = {}
-    rows = data = None
     for t in range(6, len(X) + 2):
-        seen = seen_at(t, known_from)
-        if rows is None:
-            if seen.sum() < 2:
-                continue
-            rows, data = X[: t - 1][seen], y[: t - 1][seen]
-        else:
-            before = gps[t - 1]
-            K = before.kernel(rows, rows) + before.lam * np.eye(len(rows))
+        seen, guess = seen_at(t, known_from), np.zeros(t - 1)
+        if t - 1 in made:
+            before, rows, data = gps[t - 1], X[: t - 2], made[t - 1]
+            K = before.kernel(rows, rows) + (before.lam + 1e-8) * np.eye(len(rows))
             guess = before.kernel(X[: t - 1], rows) @ np.linalg.solve(K, data)
-            rows, data = X[: t - 1], np.where(seen, y[: t - 1], guess)
-        made[t] = data
+        elif seen.sum() < 2:
+            continue
+        made[t] = np.where(seen, y[: t - 1], guess)
     return made
 
 
@@ -279,10 +278,20 @@ def test_hallucinations_come_from_the_gp_before_which_was_made_of_hallucinations
     by_hand = transcribed(*made.before(31), {t: belief.gp for t, belief in beliefs.items()})
     assert beliefs.keys() == by_hand.keys()
     for t, belief in beliefs.items():
-        np.testing.assert_allclose(belief.y_tilde, by_hand[t], atol=1e-6)
+        np.testing.assert_allclose(belief.posterior.y_tilde, by_hand[t], atol=1e-6)
     pending = ~seen_at(31, made.known_from)
-    heard_only = beliefs[31].gp.condition(made.X[:30][~pending], made.y[:30][~pending]).mean(made.X[:30][pending])
-    assert np.max(np.abs(beliefs[31].y_tilde[pending] - heard_only)) > 1e-4  # what the text says is something else
+    last = beliefs[31].posterior
+    heard_only = last.gp.condition(made.X[:30][~pending], made.y[:30][~pending]).mean(made.X[:30][pending])
+    assert np.max(np.abs(last.y_tilde[pending] - heard_only)) > 1e-4  # what the text says is something else
+
+
+@pytest.mark.parametrize("name", ["GP-BUCB", "GP-BTS"])
+def test_the_first_gp_of_a_hallucinating_method_counts_the_unheard_as_zero(name: str) -> None:
+    made, asks = random_run(np.full(12, 10.0)), program(name)
+    belief = asks.update_belief(*made.before(12))
+    assert belief is not None
+    assert belief.gp == UNFITTED == GP(SE(0.1, 1.0), 1.0)
+    np.testing.assert_array_equal(belief.posterior.y_tilde, [*made.y[:2], *np.zeros(9)])
 
 
 # The handicap ---------------------------------------------------------------------------------------------------------
@@ -384,17 +393,67 @@ def test_outcomes_are_measured_from_the_floor_towards_the_goal() -> None:
     np.testing.assert_allclose(asked(-1.0, 10.0, "minimize"), asked(1.0, 0.0, "maximize"), atol=1e-6)
 
 
+def ask_in_contexts(stops: list[int]) -> list[float]:
+    """The outcomes of GP-UCB-SDF on a list whose best point moves with the context; the best is 1."""
+    study = belated.Study.create(
+        space=belated.Points(np.linspace(0.0, 1.0, 21)),
+        context={"z": belated.Real(0, 1)},
+        algorithm="GP-UCB-SDF",
+        floor=0.0,
+        ceiling=1.0,
+        patience=4,
+        seed=3,
+    )
+
+    def context_of(s: int) -> dict[str, float]:
+        return {"z": (s - 1) // 15 / 2}
+
+    def f(params: dict[str, float], context: dict[str, float]) -> float:
+        return float(np.exp(-8.0 * (params["x"] - context["z"]) ** 2))
+
+    for rounds in stops:
+        ask = make_chooser(study, "GP-UCB-SDF", 4, 3, context_of)
+        world = belated.simulate(
+            study, f, delay=belated.delays.Fixed(2), rounds=rounds, seed=5, contexts=context_of, choose=ask
+        )
+        for _ in world:
+            pass
+    return [f(trial.params, trial.context) for trial in study.trials() if trial.context is not None]
+
+
+def test_on_a_list_with_contexts_it_learns_and_goes_on_where_it_stood() -> None:
+    whole = ask_in_contexts([45])
+    assert whole == ask_in_contexts([7, 20, 18])
+    for outcomes in np.reshape(whole, (3, 15)):  # a context each
+        assert np.mean(outcomes[-5:]) > np.mean(outcomes[:5]) + 0.4
+
+
+def test_the_context_is_an_input_of_the_gp_and_the_query_is_sought_in_it() -> None:
+    made = random_run(np.ones(12))  # columns: context, query
+    line = Compact((Interval(),))
+    asks = ReleasedProgram("GP-UCB", None, line, 0)
+    belief = asks.update_belief(*made)
+    assert belief is not None
+    for z in (0.0, 0.4, 1.0):
+        x = asks.choose(*made, np.array([z]))
+        assert x.shape == (1,)
+        fine = np.linspace(0.0, 1.0, 1001)
+        surface = ReleasedUpperBound(belief.posterior, 1.0)
+        highest = np.max(surface(np.column_stack([np.full(1001, z), fine])))
+        assert surface(np.array([[z, x[0]]]))[0] == pytest.approx(highest, abs=1e-6)
+
+
 def test_what_the_program_cannot_do_is_refused() -> None:
     with pytest.raises(belated.InvalidInput, match="algorithm must be one of GP-UCB-SDF"):
-        ReleasedProgram("default", 5, 2, 0)
+        ReleasedProgram("default", 5, SQUARE, 0)
     with pytest.raises(belated.InvalidInput, match=r"^GP-TS-SDF needs a patience m"):
-        ReleasedProgram("GP-TS-SDF", None, 2, 0)
-    whole = belated.Study.create(space={"n": belated.Integer(1, 9)}, algorithm="GP-UCB", seed=0)
-    with pytest.raises(belated.InvalidInput, match="needs a space of Real parameters only"):
-        make_chooser(whole, "GP-UCB", None, 0)
+        ReleasedProgram("GP-TS-SDF", None, SQUARE, 0)
+    options = belated.Study.create(space={"n": belated.Choice("a", "b")}, algorithm="GP-UCB", seed=0)
+    with pytest.raises(belated.InvalidInput, match="needs Points, or parameters that are all Real or Integer"):
+        make_chooser(options, "GP-UCB", None, 0)
     x = {"x": belated.Real(0, 1)}
     contextual = belated.Study.create(space=x, context={"z": belated.Real(0, 1)}, algorithm="GP-UCB", seed=0)
-    with pytest.raises(belated.InvalidInput, match="knows no context"):
+    with pytest.raises(belated.InvalidInput, match="contexts must be given for a study with a context"):
         make_chooser(contextual, "GP-UCB", None, 0)
 
 
@@ -469,19 +528,31 @@ def test_with_every_delay_10_the_first_outcome_counts_at_iteration_6(name: str) 
     assert first(ours(name, "fixed_10", iterations=7, runs=2)) == [6] * 2
 
 
+def compare_with_published(name: str, delay: str, iterations: tuple[int, ...]) -> dict[str, float]:
+    """The chance of such a difference between ten runs here and the ten published, at each of these iterations."""
+    return {
+        f"{name}, {delay}, at {i}": chance(ours(name, delay)[:, i - 1], published()[name, delay][:, i - 1])
+        for i in iterations
+    }
+
+
 @pytest.mark.long
 @needs_data("pima_diabetes.csv", REFERENCE)
-def test_ten_runs_here_agree_with_the_ten_published() -> None:
+def test_ten_thompson_runs_here_agree_with_the_ten_published() -> None:
     """At 1 %, Holm-corrected. Ten runs a side: that sees differences of about two standard deviations, no less."""
+    checks: dict[str, float] = {}
+    for name, delay in itertools.product(("GP-TS-SDF", "asy-TS", "GP-BTS"), DELAYS):
+        checks |= compare_with_published(name, delay, (20, 50, 100))
+    corrected = dict(zip(checks, holm(list(checks.values())), strict=True))
+    assert {what: p for what, p in corrected.items() if p <= 0.01} == {}
+
+
+@pytest.mark.long
+@needs_data("pima_diabetes.csv", REFERENCE)
+def test_the_gap_between_gp_ucb_sdf_and_gp_ucb_is_that_of_the_published_runs() -> None:
     poisson = "poisson_mu10_m20"
-    checks = {
-        f"GP-TS-SDF at {i}": chance(ours("GP-TS-SDF", poisson)[:, i - 1], published()["GP-TS-SDF", poisson][:, i - 1])
-        for i in (20, 30, 50, 100)
-    }
     gaps = [
         curves["GP-UCB-SDF", poisson][:, 99] - curves["GP-UCB", poisson][:, 99]
         for curves in ({(name, poisson): ours(name, poisson) for name in ("GP-UCB-SDF", "GP-UCB")}, published())
     ]
-    checks["GP-UCB-SDF against GP-UCB at 100"] = chance(*gaps)
-    corrected = dict(zip(checks, holm(list(checks.values())), strict=True))
-    assert {what: p for what, p in corrected.items() if p <= 0.01} == {}
+    assert chance(*gaps) > 0.01
