@@ -81,7 +81,7 @@ def test_the_public_names() -> None:
     for function, names in NAMES.items():
         assert parameters(function) == names.split()
     assert parameters(Study.fail)[:1] == ["trial"]
-    assert parameters(Study.posterior)[1:] == ["context"]
+    assert parameters(Study.posterior)[1:] == ["context", "pending"]
     for name in ("Real", "Integer", "Choice", "Points", "delays", "kernels", "silence", "algorithms", "confidence"):
         assert hasattr(belated, name), name
 

@@ -69,7 +69,7 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
     )
     gp = fit(settings, start, data.X, data.y, data.lams, data.shares)
     scale = data.scale if algorithm.model.scaling.lasting else None
-    return Hyperparameters(gp, scale, t, int(np.sum(h.seen)), int(np.sum(h.settled)))
+    return Hyperparameters(gp, scale, t, int(np.sum(h.seen)), count_settled(h))
 
 
 def needs_fit(problem: Problem, h: History, t: int) -> bool:
@@ -198,7 +198,12 @@ def has_new_late_outcome(h: History, last: Hyperparameters) -> bool:
 
 def has_grown(h: History, last: Hyperparameters) -> bool:
     """Whether a tenth more, and at least ten more, are settled since the last fit."""
-    return int(np.sum(h.settled)) - last.settled >= max(10.0, 0.1 * last.settled)
+    return count_settled(h) - last.settled >= max(10.0, 0.1 * last.settled)
+
+
+def count_settled(h: History) -> int:
+    """How many are heard, or silent for longer than patience."""
+    return int(np.sum(h.settled & ~h.infeasible))
 
 
 def describe_floor(problem: Problem, h: History, situation: Situation) -> str:

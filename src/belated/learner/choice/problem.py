@@ -104,7 +104,7 @@ class Hyperparameters:
     scale: Scale | None  # kept with them, where the scaling is lasting
     number: int
     heard: int
-    settled: int  # heard, infeasible, or silent for longer than patience
+    settled: int  # heard, or silent for longer than patience
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values, for a ledger."""
