@@ -20,13 +20,13 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from belated.learner.arrays import Array, Indices, Mask
 from belated.learner.history import History, in_time
-from belated.record.events import Amended, Asked, Event, Failed, Told
+from belated.record.events import Amended, Asked, Event, Failed, Repeated, Told
 from belated.results import Status, Trial, takes_outcome
 
 
@@ -60,6 +60,13 @@ class TrialRecord:
         return "duplicate" if same else "conflict"
 
 
+class KeyedCall(NamedTuple):
+    """The event that a call with a key recorded, and its position."""
+
+    event: Asked | Told | Repeated
+    position: int
+
+
 NO_ORDER = np.iinfo(np.intp).max
 
 
@@ -73,7 +80,7 @@ class TrialTable:
         self.columns, self.by_clock = columns, by_clock
         self.rows: list[TrialRecord] = []
         self.position = 0  # of the last event
-        self.keys: dict[str, Asked | Told] = {}  # the event that first used each client key
+        self.keys: dict[str, KeyedCall] = {}  # by each client key: the call that used it first
         self._news: list[TrialRecord] = []  # told, and perhaps not yet known to a choice
         self._reserve(32)
 
@@ -132,8 +139,8 @@ class TrialTable:
             self._ask(event, x)
         elif isinstance(event, Told | Failed | Amended) and event.number is not None:
             self._end(event, self.rows[event.number - 1], m)
-        if isinstance(event, Asked | Told) and event.key is not None:
-            self.keys.setdefault(event.key, event)
+        if isinstance(event, Asked | Told | Repeated) and event.key is not None:
+            self.keys.setdefault(event.key, KeyedCall(event, self.position))
 
     def _ask(self, event: Asked, x: Sequence[float] | None) -> None:
         """Add a row. The choice did not know what was told after it had read the ledger."""
