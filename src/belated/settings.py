@@ -21,12 +21,14 @@ from belated.patience import Patience
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Real
 from belated.space.points import Points
-from belated.validation import format_names, format_value, require_whole
+from belated.validation import format_names, format_value, is_writable, require_whole
 
 Declared = Mapping[str, Real | Integer | Choice] | Points | Space
 Late = Literal["use", "ignore"]
 Repeats = Literal["always", "heard", "never"]
 RegretKind = Literal["simple", "cumulative"]
+MOST_INITIAL = 10**9
+LONGEST_NAME = 255  # characters
 
 SILENCE_HELP = (
     'silence must be given: what does an unheard outcome mean? "floor" (no news is the worst news), '
@@ -160,18 +162,22 @@ def settle_settings(
         raise Contradiction(
             f"{chosen.name} has no patience: queries stay pending until heard; leave patience out (got {m})"
         )
-    queries = Space.of(space)
+    queries, around = Space.of(space), None if context is None else Space.of(context, "context")
+    for declared in (queries, *([] if around is None else [around])):
+        check_words(declared)
     first = chosen.opening.initial(len(queries.widths)) if initial is None else require_whole(initial, "initial")
-    if first < 0:
-        raise InvalidInput(f"initial must be at least 0 (got {first})")
+    if not 0 <= first <= MOST_INITIAL:
+        rule = "at least 0" if first < 0 else f"at most {MOST_INITIAL}"
+        raise InvalidInput(f"initial must be {rule} (got {format_value(first)})")
     drawn = secrets.randbits(63) if seed is None else require_whole(seed, "seed")
-    if drawn < 0:
-        raise InvalidInput(f"seed must be at least 0 (got {drawn})")
+    if not 0 <= drawn < 2**128:
+        rule = "at least 0" if drawn < 0 else "less than 2**128"
+        raise InvalidInput(f"seed must be {rule} (got {format_value(drawn)})")
     if isinstance(queries.domain, Finite) and initial is None:
         first = min(first, len(queries.domain.Q))
     settings = Settings(
         space=queries,
-        context=None if context is None else Space.of(context, "context"),
+        context=around,
         objective=Objective.of(goal, floor, ceiling, limits),
         algorithm=chosen,
         silence=_settle_silence(chosen, silence),
@@ -196,6 +202,19 @@ def settle_settings(
     if isinstance(chosen.width.beta, Theory) and chosen.width.beta.gain == "greedy":
         require_finite_queries(problem)  # the same for a gain that is not defined on it
     return settings
+
+
+def check_words(space: Space) -> None:
+    """Refuse names that a terminal cannot print, and options that no file can hold, before they are stored."""
+    for name in space.names:
+        if not name.isprintable() or len(name) > LONGEST_NAME:
+            raise InvalidInput(
+                f"names of parameters must be printable and have at most {LONGEST_NAME} characters "
+                f"(got {format_value(name)})"
+            )
+    for value in space.list_options():
+        if isinstance(value, str) and not is_writable(value):
+            raise InvalidInput(f"options must be text that UTF-8 can hold (got {format_value(value)})")
 
 
 def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silence:

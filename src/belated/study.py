@@ -54,7 +54,16 @@ from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, W
 from belated.settings import Declared, Late, RegretKind, Repeats, Settings, check_agreement, settle_settings
 from belated.space.encoding import Space
 from belated.space.points import Points
-from belated.validation import Params, format_names, format_value, freeze, require_number, require_whole
+from belated.validation import (
+    Params,
+    format_names,
+    format_value,
+    freeze,
+    is_writable,
+    require_number,
+    require_time,
+    require_whole,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -513,6 +522,8 @@ class Study:
         """
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidInput(f"reason must say why (got {format_value(reason)})")
+        if not is_writable(reason):
+            raise InvalidInput(f"reason must be text that UTF-8 can hold (got {format_value(reason)})")
         with self._lock:
             self._sync()
             if trial is None:
@@ -845,13 +856,13 @@ class Study:
     # Inside -----------------------------------------------------------------------------------------------------------
 
     def _read_clock(self) -> float:
-        return require_number(self.clock(), "the clock's reading")
+        return require_time(self.clock(), "the clock's reading")
 
     def _read_time(self, at: float | datetime | None) -> float:
         if at is None:
             return self._read_clock()
         if not isinstance(at, datetime):
-            return require_number(at, "at")
+            return require_time(at, "at")
         try:
             return at.timestamp()
         except (ValueError, OverflowError):

@@ -32,7 +32,7 @@ def believe_at(known: Knowledge, z: Array, Q: Array, cache: Cache) -> Belief:
         mean, std = belief.posterior.mean_and_std(rows)
         if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
             raise FloatingPointError
-        return Belief(scale.to_user(mean), scale.width * std)
+        return Belief(scale.to_user(mean), scale.to_user_std(std))
 
     return _use_belief(known, z, cache, evaluate)
 

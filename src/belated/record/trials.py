@@ -28,6 +28,7 @@ from belated.learner.arrays import Array, Indices, Mask
 from belated.learner.history import History, in_time
 from belated.record.events import Amended, Asked, Event, Failed, Repeated, Told
 from belated.results import Status, Trial, takes_outcome
+from belated.validation import FARTHEST_TIME
 
 
 @dataclass(slots=True)
@@ -68,6 +69,12 @@ class KeyedCall(NamedTuple):
 
 
 NO_ORDER = np.iinfo(np.intp).max
+LONGEST_WAIT = 2 * FARTHEST_TIME  # seconds; stores of version 0.1 may hold times with longer waits between them
+
+
+def measure_wait(since: float, until: float) -> float:
+    """Seconds from one clock reading to another."""
+    return min(max(until - since, 0.0), LONGEST_WAIT)
 
 
 class TrialTable:
@@ -122,7 +129,7 @@ class TrialTable:
             return math.inf
         if not row.has_delay:
             return 0.0
-        return max(0.0, row.told.at - row.asked.asked_at) if self.by_clock else float(row.rounds)
+        return measure_wait(row.asked.asked_at, row.told.at) if self.by_clock else float(row.rounds)
 
     def m_when_told(self, row: TrialRecord) -> float:
         """The patience that decides whether its outcome is late."""
@@ -180,7 +187,7 @@ class TrialTable:
         n = len(self.rows)
         if not self.by_clock:
             return n + 1.0 - np.arange(1.0, n + 1.0)
-        waited = np.maximum(now - self._asked_at[:n], 0.0)
+        waited = np.clip(now - self._asked_at[:n], 0.0, LONGEST_WAIT)
         told = np.isfinite(self._delay[:n])
         # what was told counts as heard, by its position, whatever the clock says
         return np.where(told, np.maximum(waited, self._delay[:n]), waited)
@@ -221,7 +228,7 @@ class TrialTable:
             return "heard" if self.delay(row) <= self.m_when_told(row) else "late"
         if row.failed is not None:
             return "failed"
-        age = max(now - row.asked.asked_at, 0.0) if self.by_clock else self.next_number - number
+        age = measure_wait(row.asked.asked_at, now) if self.by_clock else self.next_number - number
         return "pending" if age <= m else "expired"
 
     def trial(self, number: int, now: float, m: float) -> Trial:

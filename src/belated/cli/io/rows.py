@@ -27,7 +27,7 @@ from belated.errors import InvalidInput
 from belated.record.events import Failed, Told
 from belated.results import FAILURES, Failure
 from belated.space.encoding import Space
-from belated.validation import format_value, freeze, require_number, require_whole
+from belated.validation import format_value, freeze, require_number, require_time, require_whole
 
 FIELDS = ("number", "asked_at", "outcome", "noise", "told_at", "known_from", "failure")
 ALIASES = {"value": "outcome", "at": "asked_at"}
@@ -264,10 +264,10 @@ def _parse_integer(ends: Mapping[str, Any], name: str) -> int | None:
 def _parse_time(ends: Mapping[str, Any], name: str) -> float | None:
     given = ends.get(name)
     if not isinstance(given, str):
-        return None if given is None else require_number(given, name)
+        return None if given is None else require_time(given, name)
     when = parse_time(given, name)
     if not isinstance(when, datetime):
-        return when
+        return require_time(when, name)
     try:
         return when.timestamp()
     except (ValueError, OverflowError):

@@ -140,3 +140,7 @@ class Cache:
 
     memory: FactorCache = field(default_factory=FactorCache)
     gains: dict[tuple[Kernel, float], Array] = field(default_factory=dict)
+
+    def clear(self) -> None:
+        """Forget all of it; it is computed again when needed."""
+        self.memory, self.gains = FactorCache(), {}
