@@ -7,9 +7,9 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from belated.errors import AlreadyExists, BelatedError, Contradiction, InvalidInput
+from belated.errors import AlreadyExists, BelatedError, Contradiction, InvalidInput, Unreadable
 from belated.learner.algorithms import Algorithm, find_algorithm, read_algorithm
 from belated.learner.choice.decide import require_finite_queries
 from belated.learner.choice.problem import Problem
@@ -27,6 +27,7 @@ Declared = Mapping[str, Real | Integer | Choice] | Points | Space
 Late = Literal["use", "ignore"]
 Repeats = Literal["always", "heard", "never"]
 RegretKind = Literal["simple", "cumulative"]
+LATE, REPEATS, REGRETS = get_args(Late), get_args(Repeats), get_args(RegretKind)
 MOST_INITIAL = 10**9
 LONGEST_NAME = 255  # characters
 
@@ -95,7 +96,14 @@ class Settings:
     @classmethod
     def of(cls, spec: Mapping[str, Any]) -> Settings:
         """What `spec` wrote, read back."""
-        spec = _translate(spec)
+        try:
+            return cls._read(_translate(spec))
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:  # our own are ValueErrors
+            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise Unreadable(f"the settings of this study are damaged ({reason})") from None
+
+    @classmethod
+    def _read(cls, spec: Mapping[str, Any]) -> Settings:
         m, auto = spec["patience"], spec["patience"] == "auto"
         return cls(
             space=Space.from_spec(spec["space"]),
@@ -104,11 +112,11 @@ class Settings:
             algorithm=read_algorithm(spec["algorithm"]),
             silence=read_silence(spec["silence"]),
             patience=Patience(math.inf if m is None or auto else float(m), spec["patience_by_clock"], auto),
-            late=spec["late"],
-            repeats=spec["repeats"],
-            regret=spec["regret"],
-            initial=spec["initial"],
-            seed=spec["seed"],
+            late=_require_option("late", spec["late"], LATE),
+            repeats=_require_option("repeats", spec["repeats"], REPEATS),
+            regret=_require_option("regret", spec["regret"], REGRETS),
+            initial=require_whole(spec["initial"], "initial"),
+            seed=require_whole(spec["seed"], "seed"),
         )
 
     @property
@@ -182,15 +190,13 @@ def settle_settings(
         algorithm=chosen,
         silence=_settle_silence(chosen, silence),
         patience=m,
-        late=_settle_implied(chosen, "late", late, ("use", "ignore"), chosen.implied.late, "use"),
-        repeats=_settle_implied(
-            chosen, "repeats", repeats, ("always", "heard", "never"), chosen.implied.repeats, "heard"
-        ),
+        late=_settle_implied(chosen, "late", late, LATE, chosen.implied.late, "use"),
+        repeats=_settle_implied(chosen, "repeats", repeats, REPEATS, chosen.implied.repeats, "heard"),
         regret=_settle_implied(
             chosen,
             "regret",
             regret,
-            ("simple", "cumulative"),
+            REGRETS,
             None,
             "simple" if context is None else "cumulative",
         ),
@@ -247,11 +253,17 @@ def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silenc
 def _settle_implied(
     algorithm: Algorithm, what: str, given: Any, options: tuple[str, ...], implied: Any, default: str
 ) -> Any:
-    if given is not None and given not in options:
-        raise InvalidInput(f"{what} must be one of {', '.join(options)} (got {format_value(given)})")
+    if given is not None:
+        _require_option(what, given, options)
     if implied is not None and given not in (None, implied):
         raise Contradiction(f'{algorithm.name} implies {what}="{implied}"; leave {what} out (got {given!r})')
     return implied or given or default
+
+
+def _require_option(what: str, given: Any, options: tuple[str, ...]) -> Any:
+    if given not in options:
+        raise InvalidInput(f"{what} must be one of {', '.join(options)} (got {format_value(given)})")
+    return given
 
 
 def check_agreement(name: str, kept: Settings, given: Settings) -> Settings:

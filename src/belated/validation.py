@@ -41,7 +41,10 @@ def format_value(value: object) -> str:
 
 def format_names(names: Iterable[object]) -> str:
     """Names as an error lists them: a dozen at most."""
-    words = [name if isinstance(name, str) and len(name) <= 80 else format_value(name) for name in names]
+    words = [
+        name if isinstance(name, str) and name.isprintable() and len(name) <= 80 else format_value(name)
+        for name in names
+    ]
     return ", ".join(words if len(words) <= 12 else [*words[:10], f"... ({len(words)} in all)"])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.errors import InvalidInput
+from belated.errors import InvalidInput, Unreadable
 from belated.learner.arrays import Array
 from belated.learner.choice.problem import Hyperparameters, Problem
 from belated.learner.gp.domain import Finite
@@ -56,7 +56,15 @@ class State:
         return other
 
     def apply(self, event: Event) -> None:
-        """The next event."""
+        """The next event; Unreadable if it cannot have happened after those before it."""
+        place = self.position + 1
+        try:
+            self._apply(event)
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            reason = f"event {place} does not fit those before it ({type(error).__name__}: {error})"
+            raise Unreadable(f"the record is damaged ({reason})") from None
+
+    def _apply(self, event: Event) -> None:
         self.table.apply(event, self.settings.patience.m, self.encode(event) if isinstance(event, Asked) else None)
         if isinstance(event, Asked):
             if event.fitted is not None:

@@ -59,8 +59,15 @@ class LineErrors:
         raise InvalidInput("\n".join([f"nothing was recorded: {what} wrong", *lines]))
 
 
+def check_path(path: Path) -> None:
+    """Refuse a name that a message could not show on one line."""
+    if not str(path).isprintable():
+        raise InvalidInput(f"the name of a file must be printable (got {format_value(str(path))})")
+
+
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file."""
+    check_path(path)
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -187,6 +194,7 @@ def _parse_finite(text: str) -> float:
 
 def write_file(path: Path, pieces: Iterator[str]) -> None:
     """Write a file completely or not at all."""
+    check_path(path)
     beside = path.with_name(f".{path.name}.part")
     try:
         with beside.open("w", encoding="utf-8", newline="") as file:
