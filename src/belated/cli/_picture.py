@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from belated.cli._common import require_at_least
-from belated.cli.io.files import check_path
+from belated.cli.io.files import check_path, replace_file
 from belated.errors import InvalidInput, Unavailable
 from belated.plotting.style import FORMATS
 
@@ -56,10 +56,8 @@ def check_picture(out: Path | None, dpi: int) -> None:
 
 
 def write_picture(out: Path, draw: Callable[[Path], None]) -> None:
-    try:
-        draw(out)
-    except OSError as error:
-        raise InvalidInput(f"--out must be a file that can be written (got {out}: {error.strerror})") from error
+    with replace_file(out) as beside:
+        draw(beside)
 
 
 def print_with_picture(

@@ -108,7 +108,9 @@ class PostgresStore:
         parts = urlsplit(url)
         try:
             psycopg.conninfo.conninfo_to_dict(url)
-            understood = parts.netloc.count("@") <= 1 and ("," in parts.netloc or parts.port != 0)
+            host = parts.netloc.rpartition("@")[2]
+            understood = parts.netloc.count("@") <= 1 and ("," in host or parts.port != 0)
+            understood = understood and "%3a" not in host.lower()  # an error would show it, and it may be a password
         except (psycopg.ProgrammingError, ValueError):  # their reasons may show a piece of the password
             understood = False
         if not understood:
