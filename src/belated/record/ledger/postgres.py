@@ -83,7 +83,53 @@ TURN = "SELECT pg_advisory_lock(%(ask)s, %(study)s), pg_advisory_unlock(%(next)s
 LEAVE = "SELECT pg_advisory_unlock(%s, %s)"
 PAUSES = (0.15, 0.45, 1.35, 4.05)  # seconds between attempts to reach a server that was lost
 FIRST = 2.0  # seconds, at most, to reach a server for the first time
-CONNECTING = 2  # seconds to connect to each address, unless the url sets it; the least that libpq allows
+# What libpq does about a network that goes silent, unless the url says otherwise. With the attempts to connect again
+# that follow, a call is answered or fails within 30 seconds.
+CLIENT_LIMITS: dict[str, Any] = {
+    "connect_timeout": 2,  # seconds for each address; the least that libpq allows
+    "tcp_user_timeout": 10_000,  # milliseconds for an answer to what was sent
+    "keepalives_idle": 5,  # seconds without a word from a server that is computing; then it is asked
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
+# The same for the server, in this session: what a client holds that is lost is free within a minute. A client never
+# computes inside a transaction, so one that is silent there is lost, or stopped.
+SERVER_LIMITS = {
+    "tcp_keepalives_idle": "15s",
+    "tcp_keepalives_interval": "5s",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "20s",
+    "idle_in_transaction_session_timeout": "30s",
+    "client_connection_check_interval": "5s",
+}
+# Only what this server knows, and what neither the url nor PGOPTIONS sets ("client").
+LIMIT_SESSION = """
+SELECT set_config(name, value, false) FROM json_each_text(%s) AS wanted (name, value) JOIN pg_settings USING (name)
+WHERE source <> 'client'
+"""
+
+
+def connect(url: str) -> Connection:
+    """A new connection that notices when the network is gone, on both sides."""
+    stated = psycopg.conninfo.conninfo_to_dict(url)
+    limits = {name: limit for name, limit in CLIENT_LIMITS.items() if name not in stated}
+    connection = psycopg.connect(url, autocommit=True, **limits)
+    try:
+        limit_session(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def limit_session(connection: Connection) -> None:
+    """Set the limits of the server's side."""
+    limits = dict(SERVER_LIMITS)
+    try:
+        connection.execute(LIMIT_SESSION, (json.dumps(limits),))
+    except psycopg.errors.InvalidParameterValue:  # a server on macOS or Windows cannot watch its clients
+        del limits["client_connection_check_interval"]
+        connection.execute(LIMIT_SESSION, (json.dumps(limits),))
 
 
 def _close_connections(connections: list[Connection], process: int) -> None:
@@ -164,9 +210,7 @@ class PostgresStore:
         try:
             return self._idle.pop()
         except IndexError:
-            stated = "connect_timeout" in psycopg.conninfo.conninfo_to_dict(self.url)
-            limit: dict[str, Any] = {} if stated else {"connect_timeout": CONNECTING}
-            connection = psycopg.connect(self.url, autocommit=True, **limit)
+            connection = connect(self.url)
             self._reached = True
             return connection
 
