@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from belated.errors import InvalidInput, Outside
 from belated.learner.arrays import Array
-from belated.learner.gp.domain import Finite
+from belated.learner.gp.domain import HOT, Finite
 from belated.space.parameters import Choice, check_option_count
 from belated.validation import (
     Params,
@@ -144,9 +144,11 @@ def _list_options(rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
 def _scale_column(column: Sequence[Scalar]) -> Array:
     """(n, 1) for numbers, by their range; (n, number of options) for anything else; 0 for a constant."""
     if options := _find_options(column):
-        choice = Choice(*options)
-        rows = {make_key(option): choice.encode(option) for option in options}
-        return np.array([rows[make_key(value)] for value in column])
+        Choice(*options)  # refuses 1 beside True
+        place = {make_key(option): i for i, option in enumerate(options)}
+        columns = np.zeros((len(column), len(options)))
+        columns[np.arange(len(column)), [place[make_key(value)] for value in column]] = HOT
+        return columns
     if len(set(map(make_key, column))) == 1:
         return np.zeros((len(column), 1))
     values = [require_number(value) for value in column]
