@@ -7,9 +7,9 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from belated.errors import AlreadyExists, BelatedError, Contradiction, InvalidInput
+from belated.errors import AlreadyExists, BelatedError, Contradiction, InvalidInput, Unreadable
 from belated.learner.algorithms import Algorithm, find_algorithm, read_algorithm
 from belated.learner.choice.decide import require_finite_queries
 from belated.learner.choice.problem import Problem
@@ -21,12 +21,15 @@ from belated.patience import Patience
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Real
 from belated.space.points import Points
-from belated.validation import format_names, format_value, require_whole
+from belated.validation import format_names, format_value, is_writable, require_whole
 
 Declared = Mapping[str, Real | Integer | Choice] | Points | Space
 Late = Literal["use", "ignore"]
 Repeats = Literal["always", "heard", "never"]
 RegretKind = Literal["simple", "cumulative"]
+LATE, REPEATS, REGRETS = get_args(Late), get_args(Repeats), get_args(RegretKind)
+MOST_INITIAL = 10**9
+LONGEST_NAME = 255  # characters
 
 SILENCE_HELP = (
     'silence must be given: what does an unheard outcome mean? "floor" (no news is the worst news), '
@@ -93,7 +96,14 @@ class Settings:
     @classmethod
     def of(cls, spec: Mapping[str, Any]) -> Settings:
         """What `spec` wrote, read back."""
-        spec = _translate(spec)
+        try:
+            return cls._read(_translate(spec))
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:  # our own are ValueErrors
+            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise Unreadable(f"the settings of this study are damaged ({reason})") from None
+
+    @classmethod
+    def _read(cls, spec: Mapping[str, Any]) -> Settings:
         m, auto = spec["patience"], spec["patience"] == "auto"
         return cls(
             space=Space.from_spec(spec["space"]),
@@ -102,11 +112,11 @@ class Settings:
             algorithm=read_algorithm(spec["algorithm"]),
             silence=read_silence(spec["silence"]),
             patience=Patience(math.inf if m is None or auto else float(m), spec["patience_by_clock"], auto),
-            late=spec["late"],
-            repeats=spec["repeats"],
-            regret=spec["regret"],
-            initial=spec["initial"],
-            seed=spec["seed"],
+            late=_require_option("late", spec["late"], LATE),
+            repeats=_require_option("repeats", spec["repeats"], REPEATS),
+            regret=_require_option("regret", spec["regret"], REGRETS),
+            initial=require_whole(spec["initial"], "initial"),
+            seed=require_whole(spec["seed"], "seed"),
         )
 
     @property
@@ -160,31 +170,33 @@ def settle_settings(
         raise Contradiction(
             f"{chosen.name} has no patience: queries stay pending until heard; leave patience out (got {m})"
         )
-    queries = Space.of(space)
+    queries, around = Space.of(space), None if context is None else Space.of(context, "context")
+    for declared in (queries, *([] if around is None else [around])):
+        check_words(declared)
     first = chosen.opening.initial(len(queries.widths)) if initial is None else require_whole(initial, "initial")
-    if first < 0:
-        raise InvalidInput(f"initial must be at least 0 (got {first})")
+    if not 0 <= first <= MOST_INITIAL:
+        rule = "at least 0" if first < 0 else f"at most {MOST_INITIAL}"
+        raise InvalidInput(f"initial must be {rule} (got {format_value(first)})")
     drawn = secrets.randbits(63) if seed is None else require_whole(seed, "seed")
-    if drawn < 0:
-        raise InvalidInput(f"seed must be at least 0 (got {drawn})")
+    if not 0 <= drawn < 2**128:
+        rule = "at least 0" if drawn < 0 else "less than 2**128"
+        raise InvalidInput(f"seed must be {rule} (got {format_value(drawn)})")
     if isinstance(queries.domain, Finite) and initial is None:
         first = min(first, len(queries.domain.Q))
     settings = Settings(
         space=queries,
-        context=None if context is None else Space.of(context, "context"),
+        context=around,
         objective=Objective.of(goal, floor, ceiling, limits),
         algorithm=chosen,
         silence=_settle_silence(chosen, silence),
         patience=m,
-        late=_settle_implied(chosen, "late", late, ("use", "ignore"), chosen.implied.late, "use"),
-        repeats=_settle_implied(
-            chosen, "repeats", repeats, ("always", "heard", "never"), chosen.implied.repeats, "heard"
-        ),
+        late=_settle_implied(chosen, "late", late, LATE, chosen.implied.late, "use"),
+        repeats=_settle_implied(chosen, "repeats", repeats, REPEATS, chosen.implied.repeats, "heard"),
         regret=_settle_implied(
             chosen,
             "regret",
             regret,
-            ("simple", "cumulative"),
+            REGRETS,
             None,
             "simple" if context is None else "cumulative",
         ),
@@ -196,6 +208,19 @@ def settle_settings(
     if isinstance(chosen.width.beta, Theory) and chosen.width.beta.gain == "greedy":
         require_finite_queries(problem)  # the same for a gain that is not defined on it
     return settings
+
+
+def check_words(space: Space) -> None:
+    """Refuse names that a terminal cannot print, and options that no file can hold, before they are stored."""
+    for name in space.names:
+        if not name.isprintable() or len(name) > LONGEST_NAME:
+            raise InvalidInput(
+                f"names of parameters must be printable and have at most {LONGEST_NAME} characters "
+                f"(got {format_value(name)})"
+            )
+    for value in space.list_options():
+        if isinstance(value, str) and not is_writable(value):
+            raise InvalidInput(f"options must be text that UTF-8 can hold (got {format_value(value)})")
 
 
 def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silence:
@@ -228,11 +253,17 @@ def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silenc
 def _settle_implied(
     algorithm: Algorithm, what: str, given: Any, options: tuple[str, ...], implied: Any, default: str
 ) -> Any:
-    if given is not None and given not in options:
-        raise InvalidInput(f"{what} must be one of {', '.join(options)} (got {format_value(given)})")
+    if given is not None:
+        _require_option(what, given, options)
     if implied is not None and given not in (None, implied):
         raise Contradiction(f'{algorithm.name} implies {what}="{implied}"; leave {what} out (got {given!r})')
     return implied or given or default
+
+
+def _require_option(what: str, given: Any, options: tuple[str, ...]) -> Any:
+    if given not in options:
+        raise InvalidInput(f"{what} must be one of {', '.join(options)} (got {format_value(given)})")
+    return given
 
 
 def check_agreement(name: str, kept: Settings, given: Settings) -> Settings:

@@ -45,16 +45,25 @@ from belated.record.choices import (
     prepare_choice,
     replay_choice,
 )
-from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Told
+from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told
 from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.state import State
-from belated.record.trials import TrialRecord
+from belated.record.trials import KeyedCall, TrialRecord
 from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, WorstValue
 from belated.settings import Declared, Late, RegretKind, Repeats, Settings, check_agreement, settle_settings
 from belated.space.encoding import Space
 from belated.space.points import Points
-from belated.validation import Params, format_names, format_value, freeze, require_number, require_whole
+from belated.validation import (
+    Params,
+    format_names,
+    format_value,
+    freeze,
+    is_writable,
+    require_number,
+    require_time,
+    require_whole,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -284,7 +293,8 @@ class Study:
 
             asked = [event.number for event in self._write(events, turn) if isinstance(event, Asked)]
         with self._lock:
-            first = asked[0] if asked else self._find_by_key(key, call) or 0
+            before = self._find_by_key(key, call)
+            first = before.event.number if before is not None else asked[0]
             trials = [self._read_trial(s) for s in range(first, first + count)]
             return trials[0] if n is None else trials
 
@@ -361,32 +371,38 @@ class Study:
         with self._lock:
             self._sync()
             number = self._find_number(trial)
-            y, sigma, when = self.settings.objective.accept(value), self._check_noise(noise), self._read_time(at)
+            y, sigma, when = require_number(value), self._check_noise(noise), self._read_time(at)
             call = ("tell", number, y, sigma)
 
-            def events() -> list[Told | Refused]:
+            def events() -> list[Told | Repeated | Refused]:
                 if self._find_by_key(key, call) is not None:
                     return []
+                self.settings.objective.accept(y)
                 match self._state.rows[number - 1].judge_outcome(y, sigma):
                     case "new":
                         return [Told(number=number, value=y, noise=sigma, at=when, key=key)]
+                    case "duplicate" if key is not None:
+                        return [Repeated(number=number, value=y, noise=sigma, at=when, key=key)]
                     case "duplicate":
                         return []
                     case "conflict":
                         return [Refused(number=number, value=y, noise=sigma, at=when)]
 
             written = self._write(events)
-            row = self._state.rows[number - 1]
-            if row.judge_outcome(y, sigma) != "duplicate":  # it is a duplicate now, if it was accepted
-                raise _explain_conflict(row, y, sigma)
-            first = bool(written) or self._find_by_key(key, call) is not None
-            late = self._state.status(number, self._read_clock()) == "late"
-            return self._make_receipt(number, ("late" if late else "heard") if first else "duplicate")
+            row, keyed = self._state.rows[number - 1], self._find_by_key(key, call)
+            recorded = keyed.event if keyed is not None else written[0] if written else None
+            objective = self.settings.objective if keyed is None else self._state.objective_at(keyed.position)
+            if recorded is not None and recorded == row.first_told:
+                late = self._state.status(number, self._read_clock()) == "late"
+                return self._make_receipt(number, "late" if late else "heard", objective.flag(y))
+            if isinstance(recorded, Repeated) or row.judge_outcome(y, sigma) == "duplicate":
+                return self._make_receipt(number, "duplicate", objective.flag(y))
+            raise _explain_conflict(row, y, sigma)
 
-    def _make_receipt(self, number: int, status: Literal["heard", "duplicate", "late"]) -> Receipt:
+    def _make_receipt(self, number: int, status: Literal["heard", "duplicate", "late"], flag: str) -> Receipt:
         trial = self._read_trial(number)
         used = trial.status == "heard" or self.settings.late == "use"
-        notes = [] if trial.outcome is None else [self.settings.objective.flag(trial.outcome)]
+        notes = [flag]
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at < trial.asked_at:
             notes.append("it came before it was asked, which counts as a delay of 0")
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._read_clock() + 60.0:
@@ -422,7 +438,7 @@ class Study:
         given = self.settings.space.as_given(params)
         with self._ledger.lock_asks(self._sync) as turn, self._lock:
             self._sync(turn)
-            y, sigma = None if value is None else self.settings.objective.accept(value), self._check_noise(noise)
+            y, sigma = None if value is None else require_number(value), self._check_noise(noise)
             if sigma is not None and y is None:
                 raise InvalidInput("noise belongs to an outcome; give a value with it")
             call, when = ("add", freeze(given), freeze(words), y, sigma), self._read_time(at)
@@ -430,6 +446,8 @@ class Study:
             def events() -> list[Asked | Told]:
                 if self._find_by_key(key, call) is not None:
                     return []
+                if y is not None:
+                    self.settings.objective.accept(y)
                 if self._state.closed:
                     raise Closed
                 asked = Asked(
@@ -446,8 +464,8 @@ class Study:
                 )
                 return [asked] if y is None else [asked, Told(number=asked.number, value=y, noise=sigma, at=when)]
 
-            written = self._write(events, turn)
-            return self._read_trial(written[0].number if written else self._find_by_key(key, call) or 0)
+            written, before = self._write(events, turn), self._find_by_key(key, call)
+            return self._read_trial(before.event.number if before is not None else written[0].number)
 
     def fail(self, trial: Trial | int, kind: Failure) -> Trial:
         """End a trial without an outcome: "lost" (no information about x), "infeasible" (x caused it: counts as the
@@ -504,6 +522,8 @@ class Study:
         """
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidInput(f"reason must say why (got {format_value(reason)})")
+        if not is_writable(reason):
+            raise InvalidInput(f"reason must be text that UTF-8 can hold (got {format_value(reason)})")
         with self._lock:
             self._sync()
             if trial is None:
@@ -843,13 +863,13 @@ class Study:
     # Inside -----------------------------------------------------------------------------------------------------------
 
     def _read_clock(self) -> float:
-        return require_number(self.clock(), "the clock's reading")
+        return require_time(self.clock(), "the clock's reading")
 
     def _read_time(self, at: float | datetime | None) -> float:
         if at is None:
             return self._read_clock()
         if not isinstance(at, datetime):
-            return require_number(at, "at")
+            return require_time(at, "at")
         try:
             return at.timestamp()
         except (ValueError, OverflowError):
@@ -910,8 +930,8 @@ class Study:
                     self._sync(ledger)
                 return made
 
-    def _find_by_key(self, key: str | None, call: tuple[object, ...]) -> int | None:
-        """The number of the trial that the same call with this key was about; None when the key is new."""
+    def _find_by_key(self, key: str | None, call: tuple[object, ...]) -> KeyedCall | None:
+        """What the same call with this key recorded; None when the key is new."""
         if key is None:
             return None
         if not isinstance(key, str) or not key:
@@ -920,20 +940,20 @@ class Study:
             raise InvalidInput(
                 f"key must have at most {LONGEST_KEY} characters, all printable (got {format_value(key)})"
             )
-        event = self._state.table.keys.get(key)
-        if event is None:
+        found = self._state.table.keys.get(key)
+        if found is None:
             return None
-        before = self._recall(event)
+        before = self._recall(found.event)
         if before != call:
             raise KeyTaken(
                 f"key {format_value(key)} was used before, for another {before[0]}; "
                 "a key is for one call and its retries"
             )
-        return event.number
+        return found
 
-    def _recall(self, event: Asked | Told) -> tuple[object, ...]:
+    def _recall(self, event: Asked | Told | Repeated) -> tuple[object, ...]:
         """The user's call that recorded this event."""
-        if isinstance(event, Told):
+        if isinstance(event, Told | Repeated):
             return ("tell", event.number, event.value, event.noise)
         if not event.by_hand:
             return ("ask", event.parts, freeze(event.context), freeze(event.fixed))

@@ -17,6 +17,8 @@ Params: TypeAlias = Mapping[str, Any]
 Spec: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[bool, Scalar]
 
+FARTHEST_TIME = 1e15  # seconds, 30 million years; a float still shows eighths of a second there
+
 UNWRAP: dict[str, Callable[[Any], object]] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
 
 
@@ -39,7 +41,10 @@ def format_value(value: object) -> str:
 
 def format_names(names: Iterable[object]) -> str:
     """Names as an error lists them: a dozen at most."""
-    words = [name if isinstance(name, str) and len(name) <= 80 else format_value(name) for name in names]
+    words = [
+        name if isinstance(name, str) and name.isprintable() and len(name) <= 80 else format_value(name)
+        for name in names
+    ]
     return ", ".join(words if len(words) <= 12 else [*words[:10], f"... ({len(words)} in all)"])
 
 
@@ -53,6 +58,15 @@ def is_positive(value: object) -> TypeGuard[int | float]:
     return is_number(given) and 0 < given < 1e308
 
 
+def is_writable(text: str) -> bool:
+    """Whether UTF-8 can hold it: not with lone surrogates, which stand for bytes that are no text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def require_number(value: object, what: str = "value") -> float:
     """The value as a finite float; True, "0.5", NaN, inf and 10**400 are refused."""
     given = unwrap(value)
@@ -64,6 +78,16 @@ def require_number(value: object, what: str = "value") -> float:
         x = math.inf
     if not math.isfinite(x):
         raise InvalidInput(f"{what} must be a finite number (got {format_value(value)})")
+    return x
+
+
+def require_time(value: object, what: str) -> float:
+    """The value as seconds of a clock; times that no clock shows are refused, because waits between them overflow."""
+    x = require_number(value, what)
+    if abs(x) > FARTHEST_TIME:
+        raise InvalidInput(
+            f"{what} must be between -{FARTHEST_TIME:g} and {FARTHEST_TIME:g} seconds (got {format_value(value)})"
+        )
     return x
 
 

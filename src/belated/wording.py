@@ -16,7 +16,7 @@ def format_count(n: int, noun: str, plural: str = "") -> str:
 
 def format_duration(seconds: float) -> str:
     """2d 3h, 5m 20s, 0s: the two largest units."""
-    rest = max(0, round(seconds))
+    rest = round(min(max(0.0, seconds), 1e18))
     parts: list[str] = []
     for unit, size in UNITS:
         count, rest = divmod(rest, size)

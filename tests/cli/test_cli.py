@@ -1,12 +1,17 @@
 """`belated` itself: help, version, unknown commands, and nothing heavy is loaded."""
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
+import click
 import pytest
 
 import belated
 from belated.cli import COMMANDS
-from tests.cli.shell import run, run_python
+from tests.cli.shell import invoke, run, run_python
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
@@ -69,3 +74,85 @@ def test_asking_and_showing_load_nothing_heavy() -> None:
     )
     ran = run_python(script)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+# Exit codes: 2 with one sentence, and 1 for `belated check` alone -----------------------------------------------------
+
+LONG, SURROGATE, BROKEN_LINE = "x" * 300, chr(0xDCFF), "a\nb"  # a shell hands over bytes that are no text as surrogates
+COMMANDS_WITH_A_NAME = (
+    *("show {}", "show --store sqlite:///{}", "show --store {}", "tell {} 1 0.5", "check {}", "best {}"),
+    *("new {} --real x 0 1 --silence unknown", "new lab --real {} 0 1 --silence unknown", "new lab --file {}"),
+    *("new lab --points {} --silence unknown", "import {}.csv", "import lab {}.jsonl", "tell --csv {}"),
+    *(
+        "export --out {}.csv",
+        "plot --out {}.png",
+        "ask --fix {}=1",
+        "add {}",
+        "fail 1 {}",
+        "{}",
+        "show --older-than {}",
+    ),
+)
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize("name", [LONG, SURROGATE, BROKEN_LINE], ids=["long", "surrogate", "two lines"])
+@pytest.mark.parametrize("command", COMMANDS_WITH_A_NAME)
+def test_a_name_that_is_too_long_or_cannot_be_printed_is_one_sentence(command: str, name: str) -> None:
+    ran = run(*(word.replace("{}", name) for word in command.split(" ")))
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert len(ran.stderr.splitlines()) == 1
+    assert ran.stderr.startswith("Error: ")
+    assert len(ran.stderr) < 900
+
+
+def test_an_error_of_belated_itself_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has a traceback, for the report, and an exit code of its own."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("belated.cli.show.studies", fail)
+    ran = run("show")
+    assert ran.exit_code == 70
+    assert ran.stderr.splitlines()[-1] == "ZeroDivisionError: oops"
+
+
+def test_a_command_without_memory_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("belated.cli.show.studies", fail)
+    ran = run("show")
+    assert (ran.exit_code, ran.stderr) == (2, "Error: there is not enough memory for this\n")
+
+
+def test_stopping_at_a_question_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise click.Abort
+
+    monkeypatch.setattr("belated.cli.show.studies", stop)
+    assert run("show").exit_code == 130
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_output_that_cannot_be_written_is_one_sentence() -> None:
+    script = "from belated.cli import main; main(['--version'])"
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run([sys.executable, "-c", script], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (ran.returncode, ran.stderr) == (2, b"Error: the output cannot be used (No space left on device)\n")
+
+
+def test_a_terminal_that_cannot_print_a_letter_shows_its_number() -> None:
+    """And what is meant for a file is UTF-8 all the same."""
+    invoke("new", "lab", "--real", "Ω", "0", "1", "--silence", "unknown")
+    invoke("ask")
+    script = "import sys; from belated.cli import main; main(sys.argv[1:])"
+    printed = {}
+    for command in ("show", "export"):
+        words = [sys.executable, "-c", script, command]
+        ran = subprocess.run(words, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, check=False)
+        assert (ran.returncode, ran.stderr) == (0, b"")
+        printed[command] = ran.stdout
+    assert b"\\u03a9" in printed["show"]
+    assert "Ω" in printed["export"].decode()

@@ -41,6 +41,8 @@ OPTIONS = ("new", "other", "--silence", "unknown")
         "postgresql://u:secret@localhost:port/db",
         "postgresql://u:secret@[::1/db",
         "postgresql://localhost:port/db?user=u&password=secret",
+        "postgresql://u:secret",
+        "postgresql://u%3Asecret/db",
         "mysql://u:secret@localhost/db",
     ],
 )
@@ -50,8 +52,22 @@ def test_a_password_is_never_shown(url: str) -> None:
             continue  # a server that is not there is tried for six seconds
         ran = run(*args, "--store", url)
         assert (ran.exit_code, ran.stdout) == (2, "")
-        assert len(ran.stderr.splitlines()) == 1
+        *warnings, sentence = ran.stderr.splitlines()
+        assert len(warnings) == url.startswith("postgresql")
+        assert all("ps shows the password in --store" in warning for warning in warnings)
+        assert sentence.startswith("Error: ")
         assert "secret" not in ran.stderr
+
+
+@pytest.mark.parametrize("url", ["postgresql://u@localhost:1/db", "postgresql://localhost:1/db", "sqlite:///a@b:c.db"])
+def test_a_store_without_a_password_gives_no_warning(url: str) -> None:
+    assert "Warning" not in run("show", "--store", url).stderr
+
+
+def test_a_password_in_the_environment_gives_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BELATED_STORE", "postgresql://u:secret@localhost:port/db")
+    ran = run("show")
+    assert ran.stderr.startswith("Error: the url postgresql://u:***@localhost:port/db is not")
 
 
 def test_a_store_that_is_none() -> None:

@@ -180,3 +180,66 @@ def test_what_has_no_delay_has_none_after_export_and_import() -> None:
         invoke("import", "new", f"old.{kind}")
     (trial,) = belated.Study.open(STORE, "new").trials()
     assert (trial.outcome, trial.delay, trial.asked_at) == (2.0, None, 5.0)
+
+
+# Numbers, times and cut files -----------------------------------------------------------------------------------------
+
+NUMBERS = {
+    "twice": (
+        "number,x,act\n1,0.5,relu\n2,0.6,relu\n1,0.7,relu\n",
+        "t.csv:4: number must be there once (got 1, as in line 2)",
+    ),
+    "zero": ("number,x,act\n0,0.5,relu\n", "t.csv:2: number must be between 1 and 1000000000 (got 0)"),
+    "negative": ("number,x,act\n-3,0.5,relu\n", "t.csv:2: number must be between 1 and 1000000000 (got -3)"),
+    "huge": (f"number,x,act\n{10**30},0.5,relu\n", "t.csv:2: number must be between 1 and 1000000000 (got "),
+    "known from before": ("x,act,outcome,known_from\n0.5,relu,1,-1\n", "t.csv:2: known_from must be between 1 and"),
+    "asked at no time": (
+        "x,act,asked_at\n0.5,relu,1e308\n",
+        "t.csv:2: asked_at must be between -1e+15 and 1e+15 seconds",
+    ),
+    "told at no time": ("x,act,outcome,told_at\n0.5,relu,1,-1e300\n", "t.csv:2: told_at must be between -1e+15 and"),
+}
+
+
+@pytest.mark.parametrize("what", NUMBERS)
+def test_numbers_and_times_that_cannot_be_are_refused_with_their_line(what: str) -> None:
+    invoke("new", "lab", *SPACE)
+    text, sentence = NUMBERS[what]
+    Path("t.csv").write_text(text)
+    assert sentence in invoke("import", "t.csv", code=2).stderr
+    assert open_lab().rounds == 0
+
+
+def test_the_same_for_json_lines() -> None:
+    invoke("new", "lab", *SPACE)
+    row = '{"number": %s, "params": {"x": 0.5, "act": "relu"}%s}\n'
+    for rows, sentence in (
+        ([("1", ""), ("2", ""), ("2", "")], "t.jsonl:3: number must be there once (got 2, as in line 2)"),
+        ([("-1", "")], "t.jsonl:1: number must be between 1 and"),
+        ([("1" + "0" * 300, "")], "t.jsonl:1: number must be between 1 and"),
+        ([("1", ', "asked_at": 1e300')], "t.jsonl:1: asked_at must be between"),
+    ):
+        Path("t.jsonl").write_text("".join(row % one for one in rows))
+        assert sentence in invoke("import", "t.jsonl", code=2).stderr
+    assert open_lab().rounds == 0
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_a_last_line_without_its_newline_is_named(ending: str) -> None:
+    """The number in it may have lost digits."""
+    invoke("new", "lab", *SPACE)
+    lines = ["x,act,outcome", "0.5,relu,1", "0.25,tanh,0.12"]
+    Path("past.csv").write_bytes(ending.join(lines).encode())
+    ran = invoke("import", "past.csv")
+    assert ran.stderr == "Warning: past.csv:3: this last line has no newline; check that the file is not cut off\n"
+    Path("whole.csv").write_bytes((ending.join(lines) + ending).encode())
+    assert invoke("import", "whole.csv").stderr == ""
+    Path("told.csv").write_bytes(ending.join(["number,value", "1,1"]).encode())
+    assert "told.csv:2: this last line has no newline" in invoke("tell", "--csv", "told.csv").stderr
+
+
+def test_a_cut_line_that_is_wrong_says_both() -> None:
+    invoke("new", "lab", *SPACE)
+    Path("past.csv").write_text("x,act,outcome\n0.5,relu,1\n0.25,ta")
+    stderr = invoke("import", "past.csv", code=2).stderr
+    assert "past.csv:3: there must be 3 cells (got 2); this last line has no newline: the file may be cut off" in stderr

@@ -47,3 +47,11 @@ def test_for_a_script_it_says_what_is_in_it() -> None:
 def test_bad_input_is_one_sentence_and_no_picture(args: list[str], sentence: str) -> None:
     check_refused(["plot", *args], sentence)
     assert not list(Path().glob("*.png"))
+
+
+def test_no_link_is_followed() -> None:
+    Path("precious").write_text("keep me")
+    Path("a.svg").symlink_to("precious")
+    invoke("plot", "--out", "a.svg")
+    assert Path("precious").read_text() == "keep me"
+    assert Path("a.svg").read_text().startswith("<?xml")

@@ -14,7 +14,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from belated.errors import Taken
-from belated.record.events import Amended, Asked, Ended, Event, Failed, Refused, Told, event_from_dict, event_to_dict
+from belated.record.events import (
+    Amended,
+    Asked,
+    Ended,
+    Event,
+    Failed,
+    Refused,
+    Repeated,
+    Told,
+    event_from_dict,
+    event_to_dict,
+)
 from belated.record.ledger import Ledger, open_store
 from tests.support.examples import examples
 
@@ -32,6 +43,10 @@ def told(number: int, value: float = 1.0, **said: Any) -> Told:
 
 def failed(number: int, kind: Any = "lost") -> Failed:
     return Failed(number=number, kind=kind, at=0.0)
+
+
+def repeated(number: int, key: str) -> Repeated:
+    return Repeated(number=number, value=1.0, noise=None, at=0.0, key=key)
 
 
 def refused(number: int, value: float = 2.0) -> Refused:
@@ -76,6 +91,7 @@ EVENTS: dict[str, st.SearchStrategy[Event]] = {
         versions=st.none() | st.dictionaries(TEXT, TEXT, max_size=3),
     ),
     "told": st.builds(Told, number=NUMBERS, value=FLOATS, noise=MAYBE, at=FLOATS, key=KEYS),
+    "repeated": st.builds(Repeated, number=NUMBERS, value=FLOATS, noise=MAYBE, at=FLOATS, key=KEYS.filter(bool)),
     "refused": st.builds(Refused, number=NUMBERS, value=FLOATS, noise=MAYBE, at=FLOATS),
     "failed": st.builds(Failed, number=NUMBERS, kind=st.sampled_from(["lost", "infeasible", "withdrawn"]), at=FLOATS),
     "amended": st.builds(
@@ -99,10 +115,13 @@ ONCE: dict[str, tuple[list[Event], Event]] = {
     "a key asked twice": ([asked(1, key="k")], asked(2, key="k")),
     "a key and part twice": ([asked(1, key="k"), asked(2, key="k", part=1)], asked(3, key="k", part=1)),
     "a key told twice": ([asked(1), asked(2), told(1, key="k")], told(2, key="k")),
+    "a key told and repeated": ([asked(1), told(1, key="k")], repeated(1, key="k")),
+    "a key repeated twice": ([asked(1), told(1), repeated(1, key="k")], repeated(1, key="k")),
     "a key for an ask and a tell": ([asked(1, key="k")], told(1, key="k")),
 }
 OFTEN: dict[str, list[Event]] = {
     "refusals": [asked(1), told(1), refused(1), refused(1), refused(1)],
+    "repeats with other keys": [asked(1), told(1), repeated(1, key="k"), repeated(1, key="l")],
     "amendments": [asked(1), told(1), amended(1), amended(1)],
     "a tell after a failure": [asked(1), failed(1), told(1)],
     "a failure after a tell": [asked(1), told(1), failed(1)],

@@ -14,7 +14,7 @@ import pytest
 from belated import AlreadyTold, Choice, Real, Study, Trial
 from belated.errors import UnknownStudy
 from belated.record.check import CheckReport, check, check_acknowledged
-from belated.record.events import Amended, Asked, Ended, Event, Failed, Refused, Told, event_to_dict
+from belated.record.events import Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told, event_to_dict
 
 SPACE = {"x": Real(0, 1), "kind": Choice("a", "b")}
 Tells = list[tuple[int, float, str]]
@@ -136,6 +136,8 @@ BROKEN: dict[str, tuple[str, Any]] = {
     "a key twice": ("I2", where(Asked, lambda e: replace(e, key="key-0"), 1)),
     "half a batch": ("I2", lambda events: events[: [isinstance(e, Asked) and e.part == 1 for e in events].index(True)]),
     "an outcome at once, missing": ("I2", where(Told, lambda e: None, -1)),
+    "a key repeated": ("I2", after_end(Repeated(number=1, value=0.5, noise=None, at=1.0, key="key-0"))),
+    "a duplicate of nothing": ("I6", after_end(Repeated(number=1, value=9.5, noise=None, at=1.0, key="new"))),
     "refused without cause": ("I7", where(Refused, lambda e: replace(e, number=6))),
     "amended without a reason": ("I7", where(Amended, lambda e: replace(e, reason=" "))),
     "amended before it was told": ("I7", where(Amended, lambda e: replace(e, number=6))),

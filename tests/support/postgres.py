@@ -47,15 +47,16 @@ def find_user() -> str | None:
 
 @dataclass
 class Server:
-    """One cluster. It listens on a socket in its folder, and on loopback when it has a port."""
+    """One cluster. It listens on a socket in its folder, and at its addresses when it has a port."""
 
     folder: Path
     user: str | None
     port: int | None = None
+    addresses: str = "127.0.0.1"  # where it listens when it has a port
     _running: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @classmethod
-    def make(cls, port: int | None = None) -> Server:
+    def make(cls, port: int | None = None, addresses: str = "127.0.0.1") -> Server:
         """A new cluster, not started yet."""
         if find_spec("psycopg") is None:
             raise NoPostgres("psycopg is not installed: pip install belated[postgres]")
@@ -68,7 +69,7 @@ class Server:
         if made.returncode:
             shutil.rmtree(folder)
             raise NoPostgres(f"initdb failed: {made.stderr.decode(errors='replace').strip()}")
-        return cls(folder, user, port)
+        return cls(folder, user, port, addresses)
 
     @property
     def pid(self) -> int:
@@ -81,7 +82,7 @@ class Server:
 
         words = [find_binary("postgres"), "-D", str(self.folder / "cluster"), "-k", str(self.folder)]
         said = {
-            "listen_addresses": "" if self.port is None else "127.0.0.1",
+            "listen_addresses": "" if self.port is None else self.addresses,
             "port": str(self.port or 5432),
             "max_connections": "100",
             "fsync": "off",  # the tests crash the server, never the machine
@@ -146,9 +147,9 @@ class Server:
 
 
 @contextmanager
-def serve(port: int | None = None) -> Iterator[Server]:
+def serve(port: int | None = None, addresses: str = "127.0.0.1") -> Iterator[Server]:
     """A server that is running, and removed afterwards."""
-    server = Server.make(port)
+    server = Server.make(port, addresses)
     try:
         server.start()
         yield server

@@ -7,11 +7,15 @@ the warnings of `SilenceWarning` themselves.
 
 from __future__ import annotations
 
+import os
+import sys
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
+from io import TextIOWrapper
 from keyword import iskeyword
 from typing import Any
 
@@ -42,6 +46,10 @@ COMMANDS = {
 }
 
 
+CLOSED_PIPE = 128 + 13  # as of a program that SIGPIPE ended
+OWN_FAULT = 70  # EX_SOFTWARE of sysexits.h
+
+
 class Refusal(click.ClickException):
     """Bad input, in one sentence."""
 
@@ -50,7 +58,9 @@ class Refusal(click.ClickException):
 
 @contextmanager
 def refuse_errors() -> Iterator[None]:
-    """Turn errors of belated and of click's parser into a Refusal, and Ctrl-C into exit code 130."""
+    """Turn errors of belated, of click's parser and of the system into a Refusal, and Ctrl-C into exit code 130.
+
+    Exit code 1 is for `belated check` alone, so an error in belated itself has another one."""
     try:
         yield
     except click.exceptions.NoArgsIsHelpError:
@@ -59,9 +69,21 @@ def refuse_errors() -> Iterator[None]:
         raise Refusal(error.format_message()) from error
     except BelatedError as error:
         raise Refusal(str(error)) from error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         click.echo("Stopped.", err=True)
         raise click.exceptions.Exit(130) from None
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to be flushed
+        raise click.exceptions.Exit(CLOSED_PIPE) from None
+    except MemoryError as error:
+        raise Refusal("there is not enough memory for this") from error
+    except OSError as error:
+        raise Refusal(f"{error.filename or 'the output'} cannot be used ({error.strerror or error})") from error
+    except (click.exceptions.Exit, click.ClickException):
+        raise
+    except Exception:
+        traceback.print_exc()
+        raise click.exceptions.Exit(OWN_FAULT) from None
 
 
 class LazyGroup(click.Group):
@@ -90,6 +112,11 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot print a letter shows its number
+        return super().main(*args, **kwargs)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         with refuse_errors():

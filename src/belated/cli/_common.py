@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
 
 from belated import Study, studies
 from belated.cli.io.cells import NUMBER
+from belated.cli.io.files import find_cut_line
 from belated.errors import InvalidInput, UnknownStudy
 from belated.record.ledger.passwords import mask_password
 from belated.study import NAME
@@ -40,12 +42,21 @@ def study_arguments(usage: str) -> Callable[[Function], Callable[..., Any]]:
             envvar="BELATED_STORE",
             default=STORE,
             metavar="URL",
+            callback=warn_of_password,
             help=f"Where the study is stored; or set BELATED_STORE.  [default: {STORE}]",
         )
         wrapped: Callable[..., Any] = arguments(store(function))
         return wrapped
 
     return wrap
+
+
+def warn_of_password(ctx: click.Context, param: click.Parameter, url: str) -> str:
+    """Warn of a password that was typed: as an argument, everybody on the machine can read it."""
+    typed = ctx.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE
+    if typed and url.startswith("postgres") and mask_password(url) != url:
+        print_warning("ps shows the password in --store to others; use PGPASSFILE, PGPASSWORD or BELATED_STORE instead")
+    return url
 
 
 def json_option(function: Function) -> Function:
@@ -138,6 +149,13 @@ def open_study(url: str, name: str | None) -> Study:
 def print_result(plain: Any, in_json: bool, format_words: Callable[[], str]) -> None:
     """Print for a script or for a person."""
     click.echo(json.dumps(plain, allow_nan=False) if in_json else format_words())
+
+
+def warn_of_cut_line(path: Path) -> None:
+    """Name the last line of a CSV if it has no newline: a number at its end may have lost digits."""
+    line = find_cut_line(path) if path.suffix.lower() == ".csv" else None
+    if line is not None:
+        print_warning(f"{path}:{line}: this last line has no newline; check that the file is not cut off")
 
 
 def print_warning(sentence: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from belated.cli._common import require_at_least
+from belated.cli.io.files import check_path, replace_file
 from belated.errors import InvalidInput, Unavailable
 from belated.plotting.style import FORMATS
 
@@ -41,19 +42,22 @@ def check_picture(out: Path | None, dpi: int) -> None:
     require_at_least("--dpi", dpi, LEAST_DPI)
     if out is None:
         return
+    check_path(out)
     if out.suffix.lower() not in FORMATS:
         raise InvalidInput(f"--out must end in {', '.join(FORMATS)} (got {out})")
+    try:
+        there = out.exists()  # raises where a name is too long
+    except OSError as error:
+        raise InvalidInput(f"--out must be a file that can be written (got {out}: {error.strerror})") from None
     if not out.parent.is_dir():
         raise InvalidInput(f"--out must be in a folder that exists (got {out})")
-    if out.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK):
+    if out.is_dir() or not os.access(out if there else out.parent, os.W_OK):
         raise InvalidInput(f"--out must be a file that can be written (got {out})")
 
 
 def write_picture(out: Path, draw: Callable[[Path], None]) -> None:
-    try:
-        draw(out)
-    except OSError as error:
-        raise InvalidInput(f"--out must be a file that can be written (got {out}: {error.strerror})") from error
+    with replace_file(out) as beside:
+        draw(beside)
 
 
 def print_with_picture(

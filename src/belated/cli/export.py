@@ -47,7 +47,7 @@ def export(words: tuple[str, ...], url: str, kind: str | None, out: Path | None)
     )
     if out is None:
         for piece in pieces:
-            click.echo(piece, nl=False)
+            click.echo(piece.encode(), nl=False)  # UTF-8, as in a file, whatever the terminal
     else:
         write_file(out, pieces)
         click.echo(f"Wrote {format_count(len(trials), 'trial')} to {out}", err=True)

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import click
 
-from belated.cli._common import find_name, json_option, print_result, print_warning, split_name, study_arguments
+from belated.cli._common import (
+    find_name,
+    json_option,
+    print_result,
+    print_warning,
+    split_name,
+    study_arguments,
+    warn_of_cut_line,
+)
 from belated.cli.io.import_rows import import_rows
 from belated.cli.io.transaction import apply_at_once
 from belated.wording import format_count
@@ -32,6 +40,7 @@ def import_(words: tuple[str, ...], url: str, in_json: bool, dry_run: bool) -> N
     name, (file,) = split_name(words, 1, "[NAME] FILE")
     path = Path(file)
     counts = apply_at_once(url, find_name(url, name), lambda study: import_rows(study, path), asks=True, dry=dry_run)
+    warn_of_cut_line(path)
     if counts.new and counts.pending_before and counts.aged:
         are = "would be" if dry_run else "is now" if counts.pending_before == 1 else "are now"
         queries = format_count(counts.pending_before, "pending query", "pending queries")

@@ -18,6 +18,7 @@ from belated.cli._common import (
     split_name,
     split_trial,
     study_arguments,
+    warn_of_cut_line,
 )
 from belated.cli._format import format_note, format_value
 from belated.cli.io.cells import parse_decimal, parse_time
@@ -60,6 +61,7 @@ def tell(
             raise InvalidInput("with --csv the file says everything; leave --at, --noise and --key out")
         name, _ = split_name(words, 0, "[NAME] with --csv")
         counts = tell_csv(url, find_name(url, name), file)
+        warn_of_cut_line(file)
         print_result(asdict(counts), in_json, lambda: format_counts(counts))
         return
     name, which, value = split_trial(words, "tell", "VALUE", "0.82", "[NAME] NUMBER VALUE")

@@ -25,6 +25,7 @@ from belated.learner.delays.dependence import Verdict, judge_by_outcome, judge_b
 from belated.learner.delays.survival import Arrivals, Band, Nearby
 from belated.patience import parse_duration
 from belated.record.state import State
+from belated.record.trials import measure_wait
 from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.validation import Params, format_value, require_number
@@ -356,13 +357,13 @@ def report_delays(state: State, now: float, by: TimeScale | None = None) -> Dela
     came, out = np.zeros(len(keep), dtype=bool), np.zeros(len(keep), dtype=bool)
     for k, i in enumerate(keep):
         row = state.rows[i]
-        age[k], seconds[k] = n - i, max(now - row.asked.asked_at, 0.0)
+        age[k], seconds[k] = n - i, measure_wait(row.asked.asked_at, now)
         rounds[k], clock[k] = age[k], seconds[k]
         if row.told is not None:
-            came[k], rounds[k], clock[k] = True, row.rounds, max(row.told.at - row.asked.asked_at, 0.0)
+            came[k], rounds[k], clock[k] = True, row.rounds, measure_wait(row.asked.asked_at, row.told.at)
         elif row.failed is not None:  # silent until the first choice that knew of the failure
             ended = int(np.searchsorted(knew, history.order[i], side="left"))
-            rounds[k], clock[k] = max(min(ended, n) - i, 0), max(row.failed.at - row.asked.asked_at, 0.0)
+            rounds[k], clock[k] = max(min(ended, n) - i, 0), measure_wait(row.asked.asked_at, row.failed.at)
         else:
             out[k] = True
     return DelayReport(

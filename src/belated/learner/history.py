@@ -11,6 +11,8 @@ from belated.learner.arrays import Array, Mask
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, Scale
 
+LEAST_NOISE, MOST_NOISE = 1e-30, 1e30  # standard deviations of an outcome, in widths of the scale
+
 
 def in_time(delay: Array, age: Array, m: float | Array) -> Mask:
     """1{d_s ≤ min(m, t - s)}, the paper's indicator."""
@@ -68,9 +70,16 @@ def scale_history(h: History, bounds: Bounds, scale: Scale) -> History:
     return replace(
         h,
         y=scale.to_model(h.y),
-        lams=np.square(h.lams / scale.width),
+        lams=_scale_noise(h.lams, scale.width),
         floor=None if floor is None else float(on_model(np.array(floor))),
     )
+
+
+def _scale_noise(noise: Array, width: float) -> Array:
+    """The variance on the model's scale. A noise that is tiny or huge beside the outcomes is bounded, so that neither
+    the variance nor its inverse overflows."""
+    with np.errstate(over="ignore"):
+        return np.square(np.clip(noise / width, LEAST_NOISE, MOST_NOISE))
 
 
 def order_by_arrival(h: History) -> NDArray[np.intp]:

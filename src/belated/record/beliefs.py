@@ -16,7 +16,7 @@ from belated.learner.arrays import Array
 from belated.learner.belief import ModelBelief
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import find_best, join_context
-from belated.learner.choice.decide import compute_belief, is_look_fit_due, try_hyperparameters, try_refit
+from belated.learner.choice.decide import FailureLog, compute_belief, is_look_fit_due, try_hyperparameters, try_refit
 from belated.learner.choice.problem import Cache, Hyperparameters, Problem, Situation
 from belated.learner.gp.scale import Scale
 from belated.learner.history import History
@@ -35,7 +35,7 @@ def believe_at(known: Knowledge, z: Array, Q: Array, cache: Cache, *, pending: b
         mean, std = belief.posterior.mean_and_std(rows)
         if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
             raise FloatingPointError
-        return Belief(scale.to_user(mean), scale.width * std)
+        return Belief(scale.to_user(mean), scale.to_user_std(std))
 
     return _use_belief(known, z, cache, evaluate, pending)
 
@@ -74,5 +74,5 @@ def _fit_for_look(
     parts = (h.y, h.lams, h.seen, h.settled, h.pending)
     key = hash((t, len(fits), problem.bounds, *(part.tobytes() for part in parts)))
     if key not in cache.looks:
-        cache.looks = {key: try_refit(problem, h, t, fits[-1] if fits else None)}
+        cache.looks = {key: try_refit(problem, h, t, fits[-1] if fits else None, FailureLog())}
     return cache.looks[key]

@@ -12,8 +12,8 @@ Where the study chooses patience itself (I9), it changes only at an ask. Whether
 patience at the time of the tell.
 
 `check` reads the ledger only. `check_acknowledged` also compares it with what clients were told (I1, I2, I8). A
-duplicate leaves no event, so for I6 every outcome is judged as if it were told once more. The outcomes in effect are
-computed here a second time, on purpose, in a few lines that share nothing with the state.
+duplicate without a key leaves no event, so for I6 every outcome is judged as if it were told once more. The outcomes
+in effect are computed here a second time, on purpose, in a few lines that share nothing with the state.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy as np
 from belated.errors import BelatedError, UnknownStudy
 from belated.record.belief_check import find_disagreements
 from belated.record.choices import replay_choice
-from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Told
+from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told
 from belated.record.ledger import open_store
 from belated.record.state import State
 from belated.results import Trial
@@ -147,6 +147,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
     patience, waited_for = settings.patience.m, dict[int, float]()  # the patience now, and when each outcome was told
     failed: dict[int, Failed] = {}
     keys: set[tuple[str, int]] = set()
+    valid: set[tuple[int, float, float | None]] = set()  # every outcome that was in effect, of any trial
     for position, event in enumerate(events, start=1):
         number = getattr(event, "number", None)
         if wrong := [f"{k} = {v!r}" for k, v in _list_readings(event) if not _is_finite(v)]:
@@ -178,12 +179,12 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
         elif isinstance(event, Told) and number is not None:
             if number in told:
                 flag("I5", number, f"it was told twice: {told[number][0]!r}, then {event.value!r}")
-            if event.key is not None and (event.key, 0) in keys:
-                flag("I2", number, f"key {event.key!r} was used before")
-            keys.add((event.key or "", 0))
             if number not in failed or failed[number].kind == "lost":
                 told.setdefault(number, (event.value, event.noise))
                 waited_for.setdefault(number, patience)
+                valid.add((number, event.value, event.noise))
+        elif isinstance(event, Repeated) and (number, event.value, event.noise) not in valid:
+            flag("I6", number, f"{event.value!r} was taken for a duplicate of an outcome that it never had")
         elif isinstance(event, Failed):
             if event.number in failed:
                 flag("I5", number, "it failed twice")
@@ -195,6 +196,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
                 flag("I7", number, "an amendment needs a reason, and an outcome to put right")
             elif number is not None and event.value is not None:
                 told[number] = (event.value, event.noise)
+                valid.add((number, event.value, event.noise))
         elif isinstance(event, Adjusted):
             if fault := _explain_misplaced(event, settings, events[position : position + 1]):
                 flag("I9", None, fault)
@@ -202,6 +204,10 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             patience = event.m
         elif isinstance(event, Ended):
             ended = min(ended, position)
+        if isinstance(event, Told | Repeated) and event.key is not None:
+            if (event.key, 0) in keys:
+                flag("I2", number, f"key {event.key!r} was used before")
+            keys.add((event.key, 0))
         state.apply(event)
     now = max((v for event in events for k, v in _list_readings(event) if "at" in k), default=0.0)
     for number in range(1, last + 1):
@@ -257,7 +263,7 @@ def _list_readings(event: Event) -> Iterator[tuple[str, Any]]:
     """Every number that an event carries: clock readings (at, asked_at, considered_at) and outcomes."""
     for name in ("at", "asked_at", "considered_at", "value", "noise", "floor"):
         reading = getattr(event, name, None)
-        if reading is not None or (name == "value" and isinstance(event, Told | Refused)):
+        if reading is not None or (name == "value" and isinstance(event, Told | Repeated | Refused)):
             yield name, reading
 
 

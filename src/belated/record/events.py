@@ -44,6 +44,17 @@ class Told:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Repeated:
+    """A known outcome was told again with a new key; kept so that this key gives the same receipt for good."""
+
+    number: int
+    value: float
+    noise: float | None
+    at: float
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Refused:
     """An outcome that contradicts an earlier one was told; kept for the record, never used."""
 
@@ -92,11 +103,12 @@ class Ended:
     at: float
 
 
-Event = Asked | Told | Refused | Failed | Amended | Adjusted | Ended
+Event = Asked | Told | Repeated | Refused | Failed | Amended | Adjusted | Ended
 
 KINDS: dict[str, type[Event]] = {
     "asked": Asked,
     "told": Told,
+    "repeated": Repeated,
     "refused": Refused,
     "failed": Failed,
     "amended": Amended,

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from belated.errors import InvalidInput
+from belated.errors import InvalidInput, Unreadable
 from belated.learner.arrays import Array
 from belated.learner.choice.problem import Hyperparameters, Problem
 from belated.learner.gp.domain import Finite
 from belated.learner.history import History
+from belated.objective import Objective
 from belated.patience import Patience
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event
 from belated.record.trials import TrialRecord, TrialTable
@@ -34,6 +35,7 @@ class State:
         self.problem: Problem = settings.problem  # the settings as the learner takes them
         self.table = TrialTable(self.problem.split + settings.space.domain.D, settings.patience.by_clock)
         self.fits: list[Hyperparameters] = []
+        self._objectives = [(0, settings.objective)]  # each with the position from which it is in force
         self.closed = False
         self.versions: Mapping[str, str] | None = None  # of the libraries that computed the newest choice
         self.shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
@@ -50,11 +52,19 @@ class State:
         """An independent copy."""
         other = State.__new__(State)
         other.__dict__.update(self.__dict__)
-        other.table, other.fits = self.table.fork(), list(self.fits)
+        other.table, other.fits, other._objectives = self.table.fork(), list(self.fits), list(self._objectives)
         return other
 
     def apply(self, event: Event) -> None:
-        """The next event."""
+        """The next event; Unreadable if it cannot have happened after those before it."""
+        place = self.position + 1
+        try:
+            self._apply(event)
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            reason = f"event {place} does not fit those before it ({type(error).__name__}: {error})"
+            raise Unreadable(f"the record is damaged ({reason})") from None
+
+    def _apply(self, event: Event) -> None:
         self.table.apply(event, self.settings.patience.m, self.encode(event) if isinstance(event, Asked) else None)
         if isinstance(event, Asked):
             if event.fitted is not None:
@@ -65,6 +75,7 @@ class State:
             objective = self.settings.objective.amend(event.floor, event.limits)
             self.settings = replace(self.settings, objective=objective)
             self.problem = replace(self.problem, bounds=objective.bounds)
+            self._objectives.append((self.position, objective))
         elif isinstance(event, Adjusted):
             self.settings = replace(self.settings, patience=replace(self.settings.patience, m=event.m))
         elif isinstance(event, Ended):
@@ -97,6 +108,10 @@ class State:
         trial = self.table.trial(number, now, self.settings.patience.m)
         flag = "" if trial.outcome is None else self.settings.objective.flag(trial.outcome)
         return replace(trial, note="; ".join(filter(None, [trial.note, flag]))) if flag else trial
+
+    def objective_at(self, position: int) -> Objective:
+        """The floor and limits that were in force when the event at this position was written."""
+        return next(objective for since, objective in reversed(self._objectives) if since <= position)
 
     def patience_of(self, row: TrialRecord) -> Patience:
         """The patience that decides whether its outcome is late; while untold, the patience of now."""

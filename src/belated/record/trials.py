@@ -20,14 +20,15 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from belated.learner.arrays import Array, Indices, Mask
 from belated.learner.history import History, in_time
-from belated.record.events import Amended, Asked, Event, Failed, Told
+from belated.record.events import Amended, Asked, Event, Failed, Repeated, Told
 from belated.results import Status, Trial, takes_outcome
+from belated.validation import FARTHEST_TIME
 
 
 @dataclass(slots=True)
@@ -60,7 +61,20 @@ class TrialRecord:
         return "duplicate" if same else "conflict"
 
 
+class KeyedCall(NamedTuple):
+    """The event that a call with a key recorded, and its position."""
+
+    event: Asked | Told | Repeated
+    position: int
+
+
 NO_ORDER = np.iinfo(np.intp).max
+LONGEST_WAIT = 2 * FARTHEST_TIME  # seconds; stores of version 0.1 may hold times with longer waits between them
+
+
+def measure_wait(since: float, until: float) -> float:
+    """Seconds from one clock reading to another."""
+    return min(max(until - since, 0.0), LONGEST_WAIT)
 
 
 class TrialTable:
@@ -73,7 +87,7 @@ class TrialTable:
         self.columns, self.by_clock = columns, by_clock
         self.rows: list[TrialRecord] = []
         self.position = 0  # of the last event
-        self.keys: dict[str, Asked | Told] = {}  # the event that first used each client key
+        self.keys: dict[str, KeyedCall] = {}  # by each client key: the call that used it first
         self._news: list[TrialRecord] = []  # told, and perhaps not yet known to a choice
         self._points: dict[bytes, int] = {}  # a number for each row of X, the same for equal rows
         self._reserve(32)
@@ -118,7 +132,7 @@ class TrialTable:
             return math.inf
         if not row.has_delay:
             return 0.0
-        return max(0.0, row.told.at - row.asked.asked_at) if self.by_clock else float(row.rounds)
+        return measure_wait(row.asked.asked_at, row.told.at) if self.by_clock else float(row.rounds)
 
     def m_when_told(self, row: TrialRecord) -> float:
         """The patience that decides whether its outcome is late."""
@@ -135,8 +149,8 @@ class TrialTable:
             self._ask(event, x)
         elif isinstance(event, Told | Failed | Amended) and event.number is not None:
             self._end(event, self.rows[event.number - 1], m)
-        if isinstance(event, Asked | Told) and event.key is not None:
-            self.keys.setdefault(event.key, event)
+        if isinstance(event, Asked | Told | Repeated) and event.key is not None:
+            self.keys.setdefault(event.key, KeyedCall(event, self.position))
 
     def _ask(self, event: Asked, x: Sequence[float] | None) -> None:
         """Add a row. The choice did not know what was told after it had read the ledger."""
@@ -177,7 +191,7 @@ class TrialTable:
         n = len(self.rows)
         if not self.by_clock:
             return n + 1.0 - np.arange(1.0, n + 1.0)
-        waited = np.maximum(now - self._asked_at[:n], 0.0)
+        waited = np.clip(now - self._asked_at[:n], 0.0, LONGEST_WAIT)
         told = np.isfinite(self._delay[:n])
         # what was told counts as heard, by its position, whatever the clock says
         return np.where(told, np.maximum(waited, self._delay[:n]), waited)
@@ -219,7 +233,7 @@ class TrialTable:
             return "heard" if self.delay(row) <= self.m_when_told(row) else "late"
         if row.failed is not None:
             return "failed"
-        age = max(now - row.asked.asked_at, 0.0) if self.by_clock else self.next_number - number
+        age = measure_wait(row.asked.asked_at, now) if self.by_clock else self.next_number - number
         return "pending" if age <= m else "expired"
 
     def trial(self, number: int, now: float, m: float) -> Trial:

@@ -17,9 +17,18 @@ from numpy.typing import NDArray
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array
 from belated.learner.gp.domain import Compact, Domain
-from belated.space.parameters import Choice, Integer, Parameter, Real
+from belated.space.parameters import Choice, Integer, Parameter, Real, check_option_count
 from belated.space.points import Points
-from belated.validation import Params, Spec, check_names, format_value, prefix_errors, require_plain, require_titles
+from belated.validation import (
+    Params,
+    Scalar,
+    Spec,
+    check_names,
+    format_value,
+    prefix_errors,
+    require_plain,
+    require_titles,
+)
 
 What: TypeAlias = Literal["space", "context"]
 
@@ -55,7 +64,16 @@ class Space:
                 raise InvalidInput(
                     f"{name}: must be a Real, an Integer or a Choice (got {format_value(declared[name])})"
                 )
-        return cls(names, tuple(declared[name] for name in names), what)
+        made = cls(names, tuple(declared[name] for name in names), what)
+        with prefix_errors(f"{what}: "):
+            check_option_count(len(made.list_options()))
+        return made
+
+    def list_options(self) -> list[Scalar]:
+        """The options of every choice; of Points every value that is no number."""
+        if isinstance(self.parameters, Points):
+            return self.parameters.list_options()
+        return [option for p in self.parameters if isinstance(p, Choice) for option in p.options]
 
     @cached_property
     def domain(self) -> Domain:

@@ -26,6 +26,8 @@ from belated.validation import (
     scale_to_unit,
 )
 
+MOST_OPTIONS = 2000  # an ask takes seconds and a gigabyte with that many
+
 
 @dataclass(frozen=True)
 class Real:
@@ -179,3 +181,12 @@ class Choice:
 
 
 Parameter: TypeAlias = Real | Integer | Choice
+
+
+def check_option_count(count: int) -> None:
+    """Refuse a space with more options than the model can take: it has a column for each of them."""
+    if count > MOST_OPTIONS:
+        raise InvalidInput(
+            f"there must be at most {MOST_OPTIONS} options in all (got {count}): nothing is learned from one option "
+            "about another; describe them by numbers, in Points"
+        )

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from belated.errors import InvalidInput, Outside
 from belated.learner.arrays import Array
-from belated.learner.gp.domain import Finite
-from belated.space.parameters import Choice
+from belated.learner.gp.domain import HOT, Finite
+from belated.space.parameters import Choice, check_option_count
 from belated.validation import (
     Params,
     Scalar,
@@ -53,6 +53,7 @@ class Points:
 
     def __init__(self, points: Sequence[Any] | NDArray[Any], names: Sequence[str] | None = None) -> None:
         titles, rows = _read_table(points, names)
+        check_option_count(len(_list_options(rows)))
         blocks = []
         for name, column in zip(titles, zip(*rows, strict=True), strict=True):
             with prefix_errors(f"{name}: "):
@@ -73,6 +74,10 @@ class Points:
     def at(self, i: int) -> dict[str, Scalar]:
         """The params of point i."""
         return dict(zip(self.names, self.rows[i], strict=True))
+
+    def list_options(self) -> list[Scalar]:
+        """Every value that is no number, or stands in a column with such ones."""
+        return _list_options(self.rows)
 
     def matching(self, partial: Params) -> NDArray[np.intp]:
         """The numbers of the points that agree with partial, which names some coordinates or all; at least one."""
@@ -124,14 +129,28 @@ def _require_plain(name: str, value: object) -> Scalar:
         return require_plain(value)
 
 
+def _find_options(column: Sequence[Scalar]) -> list[Scalar]:
+    """The different values of a column that is not made of numbers; none of a constant."""
+    if all(map(is_number, column)):
+        return []
+    options = dict.fromkeys(map(make_key, column))
+    return [option for _, option in options] if len(options) > 1 else []
+
+
+def _list_options(rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+    return [option for column in zip(*rows, strict=True) for option in _find_options(column)]
+
+
 def _scale_column(column: Sequence[Scalar]) -> Array:
     """(n, 1) for numbers, by their range; (n, number of options) for anything else; 0 for a constant."""
-    options = dict.fromkeys(map(make_key, column))
-    if len(options) == 1:
+    if options := _find_options(column):
+        Choice(*options)  # refuses 1 beside True
+        place = {make_key(option): i for i, option in enumerate(options)}
+        columns = np.zeros((len(column), len(options)))
+        columns[np.arange(len(column)), [place[make_key(value)] for value in column]] = HOT
+        return columns
+    if len(set(map(make_key, column))) == 1:
         return np.zeros((len(column), 1))
-    if not all(map(is_number, column)):
-        choice = Choice(*(option for _, option in options))
-        return np.array([choice.encode(value) for value in column])
     values = [require_number(value) for value in column]
     low, high = min(values), max(values)
     return np.array([[scale_to_unit(x, low, high) if low < high else 0.0] for x in values])

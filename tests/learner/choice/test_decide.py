@@ -692,6 +692,52 @@ def test_and_at_last_a_space_filling_point(space):
     assert np.max(np.abs(again.x - result.x)) > 1e-9
 
 
+class Hungry(SE):
+    """A kernel that needs more memory than there is, except with a lengthscale of 0.2."""
+
+    def __call__(self, X, Z):
+        if self.lengthscales(X.shape[1])[0] != 0.2:
+            raise MemoryError
+        return super().__call__(X, Z)
+
+
+def starve(*_):
+    raise MemoryError
+
+
+@every_space
+def test_a_fit_without_memory_is_said(space, monkeypatch):
+    problem, h, fits = ladder(space, SE(0.2))
+    monkeypatch.setattr(module, "fit", starve)
+    result = chosen(problem, h, [])
+    assert result.note == "fell back to prior hyperparameters (out of memory)"
+    assert inside(problem, result.x)
+    assert_array_equal(result.x, chosen(problem, h, []).x)
+    assert chosen(problem, h, [fits["good"]]).note == ""  # no fit is due: nothing fell back
+
+
+@every_space
+def test_a_belief_without_memory_falls_back(space, monkeypatch):
+    """To hyperparameters that manage with less; what was kept until then is computed again."""
+    problem, h, fits = ladder(space, Hungry(0.2))
+    monkeypatch.setattr(module, "fit", refuse)
+    cache = Cache()
+    proper = chosen(problem, h, [fits["good"]], cache)
+    result = chosen(problem, h, [fits["good"], fits["bad"]], cache)
+    assert result.note == "fell back to the last good hyperparameters (out of memory)"
+    assert_array_equal(result.x, proper.x)
+    assert_array_equal(chosen(problem, h, [fits["good"]], cache).x, proper.x)
+
+
+@every_space
+def test_without_any_memory_for_a_belief_the_query_is_space_filling(space, monkeypatch):
+    problem, h, _ = ladder(space, SE(0.2))
+    monkeypatch.setattr(module, "believe", starve)
+    result = chosen(problem, h, [])
+    assert result.note == "fell back to a space-filling point (out of memory)"
+    assert inside(problem, result.x)
+
+
 def test_a_fit_that_was_due_and_failed_is_said(monkeypatch):
     """The trial says which hyperparameters served instead of the fresh ones."""
     monkeypatch.setattr(module, "fit", refuse)

@@ -1,7 +1,7 @@
 """Values as text: in k=v arguments and in the cells of a CSV. Reading a written value gives exactly the same value.
 
 A number is written with all its digits; true, false and null as in JSON. A string option is written as it is, and in
-quotes only where it could be read as something else.
+quotes only where it could be read as something else, or run by a spreadsheet.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from belated.validation import Scalar, format_names, format_value, is_number, ma
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+FORMULAS = tuple("=+-@＝＋－＠")  # a spreadsheet runs a text that begins with one of these
 DIGITS = 400  # a longer integer overflows anyway
 
 
@@ -80,7 +81,7 @@ def write_options(options: Iterable[Scalar]) -> dict[str, Scalar]:
         return option if isinstance(option, str) else json.dumps(option)
 
     strings = [option for option in every if isinstance(option, str)]
-    odd = any(not o or o != o.strip() or not o.isprintable() or o.startswith('"') for o in strings)
+    odd = any(not o or o != o.strip() or not o.isprintable() or o.startswith(('"', *FORMULAS)) for o in strings)
     quoted = odd or len({write(option) for option in every}) < len(every)
     return {json.dumps(option) if quoted else write(option): option for option in every}
 

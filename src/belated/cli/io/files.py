@@ -10,6 +10,8 @@ import csv
 import io
 import json
 import math
+import os
+import secrets
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -52,21 +54,36 @@ class LineErrors:
         """Raise one error that names every wrong line, if there is any."""
         if not self._found:
             return
-        lines = [f"  {self.path}:{line}: {sentence}" for line, sentence in sorted(self._found)]
+        cut = find_cut_line(self.path)
+        hints = {cut: "; this last line has no newline: the file may be cut off"}
+        lines = [f"  {self.path}:{line}: {sentence}{hints.get(line, '')}" for line, sentence in sorted(self._found)]
         if len(lines) > ERRORS_SHOWN:
             lines[ERRORS_SHOWN:] = [f"  ... and {len(lines) - ERRORS_SHOWN} more"]
         what = "a line is" if len(self._found) == 1 else f"{len(self._found)} lines are"
         raise InvalidInput("\n".join([f"nothing was recorded: {what} wrong", *lines]))
 
 
+def check_path(path: Path) -> None:
+    """Refuse a name that a message could not show on one line."""
+    if not str(path).isprintable():
+        raise InvalidInput(f"the name of a file must be printable (got {format_value(str(path))})")
+
+
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file."""
+    check_path(path)
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path} must be UTF-8 text (byte {error.start + 1} is not)") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise InvalidInput(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})") from None
+
+
+def find_cut_line(path: Path) -> int | None:
+    """The number of the last line, if it has no newline at its end: such a file may be cut off."""
+    text = read_text(path)
+    return text.count("\n") + 1 if text and not text.endswith(("\n", "\r")) else None
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -185,13 +202,29 @@ def _parse_finite(text: str) -> float:
     return x
 
 
+@contextmanager
+def replace_file(path: Path) -> Iterator[Path]:
+    """A new file to write, which then takes the place of `path`; or nothing, if something goes wrong.
+
+    No link is followed: one at `path` is replaced, and the new file has a name that nobody could prepare one under."""
+    check_path(path)
+    beside = path.parent / f".{secrets.token_hex(8)}{path.suffix}"
+    try:
+        if path.exists() and not path.is_file():
+            raise InvalidInput(f"--out must be a file that can be written (got {path}: it is not a regular file)")
+        os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        try:
+            yield beside
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        if isinstance(error, BelatedError):
+            raise
+        raise InvalidInput(f"--out must be a file that can be written (got {path}: {error.strerror})") from None
+
+
 def write_file(path: Path, pieces: Iterator[str]) -> None:
     """Write a file completely or not at all."""
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(pieces)
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise InvalidInput(f"--out must be a file that can be written (got {path}: {error.strerror})") from None
+    with replace_file(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(pieces)

@@ -16,7 +16,7 @@ from belated import Study
 from belated.errors import AlreadyEnded, AlreadyTold, InvalidInput
 from belated.record.events import NAMES, Amended, Asked, Event, Failed, Refused, Told, event_to_dict
 from belated.results import FAILURES, Failure, takes_outcome
-from belated.validation import format_value, require_number, require_whole
+from belated.validation import format_value, require_number, require_time, require_whole
 
 TrialEvent = Told | Refused | Failed | Amended
 FIELDS = {
@@ -69,7 +69,7 @@ def parse_step(given: object) -> HistoryStep:
     for field in given:
         if field != "event" and field not in FIELDS[name]:
             raise InvalidInput(f"{name} has no field {format_value(field)} (it has {', '.join(FIELDS[name])})")
-    fields: dict[str, Any] = {"number": 0, "at": require_number(given.get("at"), "at")}
+    fields: dict[str, Any] = {"number": 0, "at": require_time(given.get("at"), "at")}
     if name == "failed":
         if given.get("kind") not in FAILURES:
             raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {format_value(given.get('kind'))})")

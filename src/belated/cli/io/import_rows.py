@@ -14,6 +14,7 @@ from belated import Study
 from belated.cli.io.files import LineErrors
 from belated.cli.io.history import HistoryStep, collect_steps, find_missing, find_untold, repeat_event
 from belated.cli.io.rows import TrialIdentity, TrialRow, identify, make_key, parse_row, read_file_rows
+from belated.errors import InvalidInput
 from belated.record.events import NAMES, Asked
 
 
@@ -39,6 +40,7 @@ def import_rows(study: Study, path: Path) -> ImportCounts:
     for file_row in read_file_rows(study, path, errors):
         with errors.collect(file_row.line):
             rows.append(parse_row(study, file_row, nested=path.suffix.lower() != ".csv"))
+    refuse_repeated_numbers(rows, errors)
     errors.refuse()
     if all(row.number is not None for row in rows):
         rows.sort(key=lambda row: row.number or 0)
@@ -82,6 +84,15 @@ def import_rows(study: Study, path: Path) -> ImportCounts:
         pending_before=sum(trial.status == "pending" for trial in trials),
         aged=not study.settings.patience.by_clock,
     )
+
+
+def refuse_repeated_numbers(rows: Sequence[TrialRow], errors: LineErrors) -> None:
+    """Two rows of a file are two trials: they cannot have one number."""
+    first: dict[int, int] = {}
+    for row in rows:
+        if row.number is not None and first.setdefault(row.number, row.line) != row.line:
+            with errors.collect(row.line):
+                raise InvalidInput(f"number must be there once (got {row.number}, as in line {first[row.number]})")
 
 
 def find_or_add(study: Study, row: TrialRow, key: str, imported: Mapping[str, int]) -> int:

@@ -20,17 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from belated import Study, Trial
-from belated.cli.io.cells import ParameterTexts, parse_decimal, parse_integer, parse_time
+from belated.cli.io.cells import FORMULAS, ParameterTexts, parse_decimal, parse_integer, parse_time
 from belated.cli.io.files import FileRow, LineErrors, read_csv, read_json_lines
 from belated.cli.io.history import HistoryStep, TrialEnd, find_end, parse_step
 from belated.errors import InvalidInput
 from belated.record.events import Failed, Told
 from belated.results import FAILURES, Failure
 from belated.space.encoding import Space
-from belated.validation import format_value, freeze, require_number, require_whole
+from belated.validation import format_value, freeze, require_number, require_time, require_whole
 
 FIELDS = ("number", "asked_at", "outcome", "noise", "told_at", "known_from", "failure")
 ALIASES = {"value": "outcome", "at": "asked_at"}
+MOST_TRIALS = 10**9  # a number beyond it is a mistake
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +85,9 @@ class TrialRow:
 
 
 def name_column(name: str) -> str:
-    """The CSV column of a parameter: its own name, unless that is a column with another meaning."""
-    reserved = name in {*FIELDS, *ALIASES, "key"} or name.startswith(("params.", "context.")) or name != name.strip()
+    """The CSV column of a parameter: its own name, unless that is a column with another meaning, or a formula."""
+    reserved = name in {*FIELDS, *ALIASES, "key"} or name.startswith(("params.", "context.", *FORMULAS))
+    reserved = reserved or name != name.strip()
     return f"params.{name}" if reserved else name
 
 
@@ -187,12 +189,12 @@ def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
         line=row.line,
         params=space.as_given(params),
         context=around,
-        number=_parse_integer(ends, "number"),
+        number=_parse_trial_number(ends, "number"),
         asked_at=_parse_time(ends, "asked_at"),
         outcome=_parse_number(ends, "outcome"),
         noise=_parse_number(ends, "noise"),
         told_at=_parse_time(ends, "told_at"),
-        known_from=_parse_integer(ends, "known_from"),
+        known_from=_parse_trial_number(ends, "known_from"),
         failure=failure,
         history=history,
         key=key,
@@ -254,20 +256,23 @@ def _parse_number(ends: Mapping[str, Any], name: str) -> float | None:
     )
 
 
-def _parse_integer(ends: Mapping[str, Any], name: str) -> int | None:
+def _parse_trial_number(ends: Mapping[str, Any], name: str) -> int | None:
     given = ends.get(name)
-    return (
-        None if given is None else parse_integer(given, name) if isinstance(given, str) else require_whole(given, name)
-    )
+    if given is None:
+        return None
+    number = parse_integer(given, name) if isinstance(given, str) else require_whole(given, name)
+    if not 1 <= number <= MOST_TRIALS:
+        raise InvalidInput(f"{name} must be between 1 and {MOST_TRIALS} (got {format_value(number)})")
+    return number
 
 
 def _parse_time(ends: Mapping[str, Any], name: str) -> float | None:
     given = ends.get(name)
     if not isinstance(given, str):
-        return None if given is None else require_number(given, name)
+        return None if given is None else require_time(given, name)
     when = parse_time(given, name)
     if not isinstance(when, datetime):
-        return when
+        return require_time(when, name)
     try:
         return when.timestamp()
     except (ValueError, OverflowError):

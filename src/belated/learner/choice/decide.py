@@ -6,7 +6,7 @@ A pure function of its arguments. Numerical trouble never makes it raise: it fal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -37,6 +37,7 @@ from belated.learner.silence import Floor, Halfway, Silence, Unknown
 
 Result = TypeVar("Result")
 NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
+SURVIVED = (*NUMERICS, MemoryError)  # what an ask falls back from
 
 
 def find_scale(problem: Problem, h: History, fitted: Hyperparameters | None) -> Scale:
@@ -150,16 +151,34 @@ def decide(
         return Decision(fill_space(problem, situation, h, rng))
     due = is_fit_due(problem, h, t, fits)
     state = rng.bit_generator.state
-    for note, fitted in list_attempts(problem, h, t, fits, due):
+    failures = FailureLog()
+    for note, fitted in list_attempts(problem, h, t, fits, due, failures):
         rng.bit_generator.state = state
         try:
             x = choose(problem, h, situation, fitted, rng, cache)
-        except NUMERICS:
+        except SURVIVED as error:
+            failures.add(error)
+            if isinstance(error, MemoryError):
+                cache.clear()  # what is kept may be half-written, and its memory is needed
             continue
-        notes = "; ".join(filter(None, [describe_floor(problem, h, situation), note]))
+        notes = "; ".join(filter(None, [describe_floor(problem, h, situation), failures.explain(note)]))
         return Decision(x, notes, fitted if fitted is not None and fitted.number == t else None)
     rng.bit_generator.state = state
-    return Decision(fill_space(problem, situation, h, rng), "fell back to a space-filling point")
+    return Decision(fill_space(problem, situation, h, rng), failures.explain("fell back to a space-filling point"))
+
+
+@dataclass
+class FailureLog:
+    """Why the attempts of one choice failed, as far as its note says it."""
+
+    out_of_memory: bool = False
+
+    def add(self, error: Exception) -> None:
+        self.out_of_memory |= isinstance(error, MemoryError)
+
+    def explain(self, note: str) -> str:
+        """The note on a fallback, with its cause if that was not numerical."""
+        return f"{note} (out of memory)" if note and self.out_of_memory else note
 
 
 def is_fit_due(problem: Problem, h: History, t: int, fits: Sequence[Hyperparameters]) -> bool:
@@ -239,16 +258,16 @@ def adapt_silence(problem: Problem, move: Move) -> Silence:
 
 
 def list_attempts(
-    problem: Problem, h: History, t: int, fits: list[Hyperparameters], due: bool
+    problem: Problem, h: History, t: int, fits: list[Hyperparameters], due: bool, failures: FailureLog
 ) -> Iterator[tuple[str, Hyperparameters | None]]:
     """Hyperparameters to try, in order: the usual ones, a fresh fit, the last good ones, the prior ones."""
     last = fits[-1] if fits else None
-    fresh = try_refit(problem, h, t, last) if due else None
+    fresh = try_refit(problem, h, t, last, failures) if due else None
     failed = due and fresh is None and needs_fit(problem, h, t)
     instead = "the last good" if fits else "prior"
     yield f"fell back to {instead} hyperparameters" if failed else "", fresh or last
     may_fit = problem.algorithm.fitting.schedule.every is not None
-    if may_fit and fresh is None and (again := try_refit(problem, h, t, None)) is not None:
+    if may_fit and fresh is None and (again := try_refit(problem, h, t, None, failures)) is not None:
         yield "fell back to refitted hyperparameters", again
     for older in reversed(fits if fresh is not None else fits[:-1]):
         yield "fell back to the last good hyperparameters", older
@@ -265,12 +284,15 @@ def try_hyperparameters(fits: Sequence[Hyperparameters], attempt: Callable[[Hype
     raise NotPositiveDefinite
 
 
-def try_refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) -> Hyperparameters | None:
+def try_refit(
+    problem: Problem, h: History, t: int, last: Hyperparameters | None, failures: FailureLog
+) -> Hyperparameters | None:
     """New hyperparameters, or None where that fails."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             return refit(problem, h, t, last)
-    except NUMERICS:
+    except SURVIVED as error:
+        failures.add(error)
         return None
 
 

@@ -151,3 +151,7 @@ class Cache:
     memory: FactorCache = field(default_factory=FactorCache)
     looks: dict[int, Hyperparameters | None] = field(default_factory=dict)  # what a look fitted, by what it knew
     gains: dict[tuple[Kernel, float], Array] = field(default_factory=dict)
+
+    def clear(self) -> None:
+        """Forget all of it; it is computed again when needed."""
+        self.memory, self.gains = FactorCache(), {}

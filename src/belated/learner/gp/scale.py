@@ -16,6 +16,7 @@ from belated.learner.arrays import Array
 from belated.validation import Fieldless
 
 FAR = 1e12  # widths: the farthest that a scaled outcome can be, so that nothing overflows
+LARGEST = float(np.finfo(np.float64).max)
 LEAST = -10.0  # widths below the median, on the robust scale
 
 
@@ -38,7 +39,14 @@ class Scale:
         return np.clip(model, -FAR, FAR)
 
     def to_user(self, model: Array) -> Array:
-        return self.shift + self.sign * self.width * model
+        """A value in the user's units; where it is beyond the largest float, that one."""
+        with np.errstate(over="ignore"):
+            return np.clip(self.shift + self.sign * self.width * model, -LARGEST, LARGEST)
+
+    def to_user_std(self, std: Array) -> Array:
+        """A standard deviation in the user's units, bounded in the same way."""
+        with np.errstate(over="ignore"):
+            return np.minimum(self.width * std, LARGEST)
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ class FloorToOne(Fieldless):
         if bounds.ceiling is not None:
             width = abs(bounds.ceiling - floor)
         else:
-            width = float(np.max(np.abs(y - floor))) if len(y) else 1.0
+            width = 2.0 * float(np.max(np.abs(0.5 * y - 0.5 * floor))) if len(y) else 1.0  # the difference may overflow
         return Scale(bounds.sign, floor, _make_usable(width))
 
 
@@ -121,4 +129,4 @@ class Robust(Fieldless):
 
 
 def _make_usable(width: float) -> float:
-    return width if np.isfinite(width) and width > 1e-150 else 1.0
+    return min(width, LARGEST) if width > 1e-150 else 1.0

@@ -64,8 +64,10 @@ class Store(Protocol):
 
 def open_store(url: str, *, create: bool = False) -> Store:
     """The store at a url: sqlite:///lab.db (a file; create=True makes it), or postgresql://user@host/database."""
+    if isinstance(url, str) and not (url.isprintable() and unquote(url).isprintable()):
+        raise InvalidInput(f"url must be of printable characters (got {format_value(mask_password(url))})")
     try:
-        scheme = urlsplit(url).scheme if isinstance(url, str) and "\0" not in unquote(url) else ""
+        scheme = urlsplit(url).scheme if isinstance(url, str) else ""
     except ValueError:
         scheme = ""
     if scheme == "sqlite":

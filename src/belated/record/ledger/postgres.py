@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 from typing import Any, LiteralString, NoReturn, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from belated.errors import InvalidInput, Taken, Unavailable, Unreachable, Unreadable
-from belated.record.events import Event, event_to_columns, parse_event
+from belated.errors import BelatedError, InvalidInput, Taken, Unavailable, Unreachable, Unreadable
+from belated.record.events import Event, event_to_columns
+from belated.record.ledger.decoding import parse_events, parse_spec
 from belated.record.ledger.schema import read_migrations
 
 try:
@@ -40,6 +41,17 @@ SCHEMA_LOCK = 0x62656C61  # "bela": held while the tables are made
 ASK_LOCK = SCHEMA_LOCK  # and the study's id: held during an ask
 NEXT_LOCK = SCHEMA_LOCK + 1  # and the study's id: held by the next ask in the queue
 GONE = (psycopg.OperationalError, psycopg.InterfaceError)
+BROKEN = (  # the tables are missing, made by halves, or other people's
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.DuplicateTable,
+    psycopg.errors.DuplicateObject,
+    psycopg.errors.WrongObjectType,
+    psycopg.errors.DatatypeMismatch,
+    psycopg.DataError,
+    psycopg.IntegrityError,
+)
 WAITING = "SELECT 1 FROM belated_studies WHERE id = %s FOR UPDATE"
 WRITTEN = "SELECT max(position) FROM belated_events WHERE study = %s AND token = %s"
 # One statement and one round trip for any number of events; it commits by itself. The events are sent as JSON, which is
@@ -61,7 +73,7 @@ APPEND_AND_LEAVE = APPEND.replace(
     "max(position)", "max(position), pg_advisory_xact_lock(%s, %s), pg_advisory_unlock(%s, %s)"
 )
 COLUMNS = ("kind", "number", "key", "part", "body")
-READ = "SELECT body FROM belated_events WHERE study = %s AND position > %s ORDER BY position"
+READ = "SELECT position, body FROM belated_events WHERE study = %s AND position > %s ORDER BY position"
 # The next ask in the queue holds NEXT, and releases it when its turn comes: at once if no ask is running.
 QUEUE = """
 SELECT pg_advisory_lock(%(next)s, %(study)s),
@@ -71,7 +83,53 @@ TURN = "SELECT pg_advisory_lock(%(ask)s, %(study)s), pg_advisory_unlock(%(next)s
 LEAVE = "SELECT pg_advisory_unlock(%s, %s)"
 PAUSES = (0.15, 0.45, 1.35, 4.05)  # seconds between attempts to reach a server that was lost
 FIRST = 2.0  # seconds, at most, to reach a server for the first time
-CONNECTING = 2  # seconds to connect to each address, unless the url sets it; the least that libpq allows
+# What libpq does about a network that goes silent, unless the url says otherwise. With the attempts to connect again
+# that follow, a call is answered or fails within 30 seconds.
+CLIENT_LIMITS: dict[str, Any] = {
+    "connect_timeout": 2,  # seconds for each address; the least that libpq allows
+    "tcp_user_timeout": 10_000,  # milliseconds for an answer to what was sent
+    "keepalives_idle": 5,  # seconds without a word from a server that is computing; then it is asked
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
+# The same for the server, in this session: what a client holds that is lost is free within a minute. A client never
+# computes inside a transaction, so one that is silent there is lost, or stopped.
+SERVER_LIMITS = {
+    "tcp_keepalives_idle": "15s",
+    "tcp_keepalives_interval": "5s",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "20s",
+    "idle_in_transaction_session_timeout": "30s",
+    "client_connection_check_interval": "5s",
+}
+# Only what this server knows, and what neither the url nor PGOPTIONS sets ("client").
+LIMIT_SESSION = """
+SELECT set_config(name, value, false) FROM json_each_text(%s) AS wanted (name, value) JOIN pg_settings USING (name)
+WHERE source <> 'client'
+"""
+
+
+def connect(url: str) -> Connection:
+    """A new connection that notices when the network is gone, on both sides."""
+    stated = psycopg.conninfo.conninfo_to_dict(url)
+    limits = {name: limit for name, limit in CLIENT_LIMITS.items() if name not in stated}
+    connection = psycopg.connect(url, autocommit=True, **limits)
+    try:
+        limit_session(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def limit_session(connection: Connection) -> None:
+    """Set the limits of the server's side."""
+    limits = dict(SERVER_LIMITS)
+    try:
+        connection.execute(LIMIT_SESSION, (json.dumps(limits),))
+    except psycopg.errors.InvalidParameterValue:  # a server on macOS or Windows cannot watch its clients
+        del limits["client_connection_check_interval"]
+        connection.execute(LIMIT_SESSION, (json.dumps(limits),))
 
 
 def _close_connections(connections: list[Connection], process: int) -> None:
@@ -96,7 +154,9 @@ class PostgresStore:
         parts = urlsplit(url)
         try:
             psycopg.conninfo.conninfo_to_dict(url)
-            understood = parts.netloc.count("@") <= 1 and ("," in parts.netloc or parts.port != 0)
+            host = parts.netloc.rpartition("@")[2]
+            understood = parts.netloc.count("@") <= 1 and ("," in host or parts.port != 0)
+            understood = understood and "%3a" not in host.lower()  # an error would show it, and it may be a password
         except (psycopg.ProgrammingError, ValueError):  # their reasons may show a piece of the password
             understood = False
         if not understood:
@@ -112,7 +172,7 @@ class PostgresStore:
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
         row = self._fetch_one("SELECT spec FROM belated_studies WHERE name = %s", (name,))
-        return None if row is None else json.loads(row[0])
+        return None if row is None else parse_spec(row[0], f"the database {self.shown}")
 
     def names(self) -> list[str]:
         rows = self.run(lambda c: c.execute("SELECT name FROM belated_studies").fetchall())
@@ -150,9 +210,7 @@ class PostgresStore:
         try:
             return self._idle.pop()
         except IndexError:
-            stated = "connect_timeout" in psycopg.conninfo.conninfo_to_dict(self.url)
-            limit: dict[str, Any] = {} if stated else {"connect_timeout": CONNECTING}
-            connection = psycopg.connect(self.url, autocommit=True, **limit)
+            connection = connect(self.url)
             self._reached = True
             return connection
 
@@ -180,7 +238,8 @@ class PostgresStore:
         began = time.monotonic()
         for pause in (*PAUSES, math.inf):
             try:
-                return work()
+                with self.explain_errors():
+                    return work()
             except GONE as error:
                 reason = " ".join(str(error).split()) or type(error).__name__
             self.close()  # the other connections are lost too
@@ -188,6 +247,16 @@ class PostgresStore:
                 break
             time.sleep(pause)
         raise Unreachable(f"the server of {self.shown} cannot be reached ({reason})")
+
+    @contextmanager
+    def explain_errors(self) -> Iterator[None]:
+        """Turn what the server refuses into an error of ours; a lost connection, or something taken, is not that."""
+        try:
+            yield
+        except (psycopg.errors.UniqueViolation, *GONE):
+            raise
+        except psycopg.Error as error:
+            raise explain_refusal(error, self.shown) from None
 
     def _fetch_one(self, query: LiteralString, words: tuple[object, ...] = ()) -> tuple[Any, ...] | None:
         return self.run(lambda connection: connection.execute(query, words).fetchone())
@@ -204,6 +273,8 @@ class PostgresStore:
                     connection.execute("SELECT version FROM belated_schema").fetchone() if known and known[0] else None
                 )
                 version = 0 if row is None else int(row[0])
+                if version < 0:
+                    return version
                 for step in range(version + 1, newest + 1):
                     for statement in steps[step]:
                         connection.execute(statement.encode())
@@ -213,6 +284,8 @@ class PostgresStore:
                 return version
 
         version = self.run(work)
+        if version < 0:
+            raise Unreadable(f"the database {self.shown} is damaged (its schema is {version})")
         if version > newest:
             raise Unreadable(f"{self.shown} was written by a newer belated (schema {version}, this one knows {newest})")
 
@@ -254,7 +327,7 @@ class PostgresLedger:
 
     def read(self, after: int = 0) -> Iterator[Event]:
         rows = self.store.run(lambda connection: connection.execute(READ, (self.study, after)).fetchall())
-        return (parse_event(body) for (body,) in rows)
+        return parse_events(rows, after, f"the database {self.store.shown}")
 
     @contextmanager
     def lock_asks(self, meanwhile: Callable[[PostgresTurn], object] | None = None) -> Iterator[PostgresTurn]:
@@ -315,7 +388,8 @@ class PostgresTurn:
         if not self.holding:
             return self.ledger.write(words)
         try:
-            position = _read_position(self.connection.execute(APPEND_AND_LEAVE, (*words, *lock, *lock)))
+            with self.ledger.store.explain_errors():
+                position = _read_position(self.connection.execute(APPEND_AND_LEAVE, (*words, *lock, *lock)))
         except psycopg.errors.UniqueViolation:
             raise Taken from None
         except GONE:
@@ -325,18 +399,28 @@ class PostgresTurn:
         return position
 
     def read(self, after: int = 0) -> Iterator[Event]:
+        store = self.ledger.store
         try:
-            rows = self.connection.execute(READ, (self.ledger.study, after)).fetchall()
+            with store.explain_errors():
+                rows = self.connection.execute(READ, (self.ledger.study, after)).fetchall()
         except GONE:
             self.drop_connection()
             return self.ledger.read(after)
-        return (parse_event(body) for (body,) in rows)
+        return parse_events(rows, after, f"the database {store.shown}")
 
     def lock_asks(self, meanwhile: object = None) -> NoReturn:
         raise RuntimeError("an ask already holds the lock; it cannot take it again")
 
     def close(self) -> None:
         self.ledger.close()
+
+
+def explain_refusal(error: psycopg.Error, shown: str) -> BelatedError:
+    """One sentence for the user: the tables are not as they should be, or this user may not do that now."""
+    reason = " ".join((error.diag.message_primary or str(error)).split())
+    if isinstance(error, BROKEN):
+        return Unreadable(f"the tables of {shown} are not as belated made them ({reason})")
+    return Unreachable(f"the database {shown} could not be used ({reason}); try again when that is fixed")
 
 
 def _read_position(written: psycopg.Cursor[Any]) -> int:

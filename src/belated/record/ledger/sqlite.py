@@ -13,13 +13,14 @@ process is closed before it forks, and opened again at its next use.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from belated.errors import BelatedError, InvalidInput, Taken, Unavailable, Unreachable, Unreadable
-from belated.record.events import Event, event_to_columns, parse_event
+from belated.record.events import Event, event_to_columns
+from belated.record.ledger.decoding import parse_events, parse_spec
 from belated.record.ledger.passwords import mask_password
 from belated.record.ledger.schema import read_migrations
 from belated.validation import format_value
@@ -40,7 +42,9 @@ except ModuleNotFoundError:
         "here a study can be kept in memory or in PostgreSQL"
     ) from None
 
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # flock's answers where there are none
 APPLICATION = 0x62656C61  # "bela", in the file's header
+LONGEST_ENDING = "-write.lock"  # of the files beside the database
 PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
 
 
@@ -67,15 +71,23 @@ def hold_lock(path: str | Path, waiting: Callable[[], object] | None = None) -> 
     except OSError as error:
         raise Unreachable(f"the lock {path} could not be taken ({error.strerror})") from None
     try:
-        if waiting is not None:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                waiting()
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        try:
+            if waiting is not None:
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    waiting()
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            raise Unreachable(
+                f"the file system of {path} does not support locks ({error.strerror}); keep the file on another"
+            ) from None
         yield
     finally:
-        fcntl.flock(fd, fcntl.LOCK_UN)  # closing alone releases it only if no fork has a copy
+        with suppress(OSError):  # there are no locks, or none is held
+            fcntl.flock(fd, fcntl.LOCK_UN)  # closing alone releases it only if no fork has a copy
         os.close(fd)
 
 
@@ -91,11 +103,15 @@ class SQLiteStore:
         """The store of sqlite:///relative.db or sqlite:////absolute.db."""
         parts = urlsplit(url)
         name = unquote(parts.path)[1:]
-        if not url.startswith("sqlite:///") or not name or parts.query or parts.fragment:
+        path = Path(name).absolute()
+        if not (url.startswith("sqlite:///") and name and path.name) or parts.query or parts.fragment:
             raise InvalidInput(
                 f"a SQLite url must be sqlite:///path/to/file.db (got {format_value(mask_password(url))})"
             )
-        path = Path(name).absolute()
+        try:
+            path.with_name(f"{path.name}{LONGEST_ENDING}").exists()  # raises where a name is too long
+        except OSError as error:
+            raise Unreachable(f"the file {format_value(str(path))} cannot be used ({error.strerror})") from None
         if not create and not path.exists():
             raise Unreachable(f"there is no file {path}; create a study in it first")
         if not path.parent.is_dir():
@@ -111,8 +127,7 @@ class SQLiteStore:
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
         rows = self.fetch("SELECT spec FROM studies WHERE name = ?", name)
-        spec: Mapping[str, Any] | None = json.loads(rows[0][0]) if rows else None
-        return spec
+        return parse_spec(rows[0][0], f"the file {self.path}") if rows else None
 
     def names(self) -> list[str]:
         return [name for (name,) in self.fetch("SELECT name FROM studies ORDER BY name")]
@@ -149,7 +164,8 @@ class SQLiteStore:
 
     def _explain_errors(self, error: Exception, verb: str) -> BelatedError:
         """One sentence for the user: the file is damaged, or the disk failed."""
-        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+        broken = str(error).startswith(("no such table", "no such column"))
+        if isinstance(error, sqlite3.DatabaseError) and (broken or not isinstance(error, sqlite3.OperationalError)):
             return Unreadable(f"the file {self.path} is damaged ({error})")
         return Unreachable(f"the file {self.path} could not be {verb} ({error}); try again when that is fixed")
 
@@ -223,6 +239,8 @@ class SQLiteStore:
             raise Unreadable(f"{self.path} belongs to another program; name another file")
         if self.path.stat().st_size % page and not self._has_wal():  # SQLite would take the rest of the page for zeros
             raise Unreadable(f"the file {self.path} is damaged (it ends in the middle of a page); copy it again")
+        if version < 0:
+            raise Unreadable(f"the file {self.path} is damaged (its schema is {version})")
         if version > newest:
             raise Unreadable(f"{self.path} was written by a newer belated (schema {version}, this one knows {newest})")
         if not tables and not create:
@@ -264,14 +282,7 @@ class SQLiteLedger:
 
     def read(self, after: int = 0) -> Iterator[Event]:
         query = "SELECT position, body FROM events WHERE study = ? AND position > ? ORDER BY position"
-        for expected, (position, body) in enumerate(self.store.fetch(query, self.study, after), start=after + 1):
-            try:
-                if position != expected:
-                    raise ValueError("it is missing")
-                event = parse_event(body)
-            except (ValueError, KeyError, TypeError) as error:
-                raise Unreadable(f"the file {self.store.path} is damaged (event {expected}: {error})") from None
-            yield event
+        return parse_events(self.store.fetch(query, self.study, after), after, f"the file {self.store.path}")
 
     @contextmanager
     def lock_asks(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
