@@ -154,4 +154,4 @@ class Cache:
 
     def clear(self) -> None:
         """Forget all of it; it is computed again when needed."""
-        self.memory, self.gains = FactorCache(), {}
+        self.memory, self.looks, self.gains = FactorCache(), {}, {}
