@@ -53,7 +53,7 @@ bench-ledger: $(STAMP)  ## measure ask + tell on SQLite and PostgreSQL from 1 an
 bench-regret: $(STAMP).peers  ## measure the regret on public tasks, ours and other packages'; QUICK=1: ten minutes
 	@$(PY) -m benchmarks.regret $(if $(QUICK),--quick)
 
-bench-conversions: $(STAMP).bandits  ## measure campaigns told of by conversions alone, beside bandits; QUICK=1: 15 minutes
+bench-conversions: $(STAMP).bandits  ## measure campaigns told of by conversions alone, beside bandits; QUICK=1: six minutes
 	@$(PY) -m benchmarks.conversions $(if $(QUICK),--quick)
 
 clean:  ## remove .venv and every cache

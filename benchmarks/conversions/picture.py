@@ -27,7 +27,7 @@ def draw(found: ByWorld, own: Sequence[str], seeds: Collection[int], path: Path)
 
     lines = math.ceil(len(found) / COLUMNS)
     figure = Figure(figsize=(4 * COLUMNS, 0.6 + 2.6 * lines), layout="constrained")
-    panels = figure.subplots(lines, COLUMNS, sharex=True, squeeze=False).flat
+    panels = figure.subplots(lines, COLUMNS, squeeze=False).flat
     shades = dict(zip(own, (DEFAULT, OURS), strict=False))
     for (world, everyone), panel in zip(found.items(), panels, strict=False):
         best = pick_peer(everyone, own, seeds)
