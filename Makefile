@@ -5,13 +5,13 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo lint test test-faults test-cnn test-long test-wheel paper bench bench-ledger bench-regret clean
+.PHONY: help demo lint test test-faults test-cnn test-long test-wheel paper bench bench-ledger bench-regret bench-conversions clean
 
 # The tests of test-long draw other examples every time; SEED=1234 draws those of an earlier run again.
 SEED := $(shell date +%s)
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
 
 demo: $(STAMP)  ## run the paper's problem with late outcomes, with every algorithm: a table and a picture
 	@.venv/bin/belated demo
@@ -53,6 +53,9 @@ bench-ledger: $(STAMP)  ## measure ask + tell on SQLite and PostgreSQL from 1 an
 bench-regret: $(STAMP).peers  ## measure the regret on public tasks, ours and other packages'; QUICK=1: ten minutes
 	@$(PY) -m benchmarks.regret $(if $(QUICK),--quick)
 
+bench-conversions: $(STAMP).bandits  ## measure campaigns told of by conversions alone, beside bandits; QUICK=1: six minutes
+	@$(PY) -m benchmarks.conversions $(if $(QUICK),--quick)
+
 clean:  ## remove .venv and every cache
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -76,4 +79,8 @@ $(STAMP).cnn: $(STAMP)
 
 $(STAMP).peers: $(STAMP)
 	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
+	@touch $@
+
+$(STAMP).bandits: $(STAMP)
+	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev,bandits]'
 	@touch $@

@@ -21,7 +21,10 @@ WHOLE = {"docs", "docstrings", "habits", "imports", "layout", "wheel"}
 # Not private, though they begin with an underscore.
 PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit"}
 # Packages that a user may do without. A test that needs one says so with pytest.importorskip.
-OPTIONAL = {"psycopg", "matplotlib", "sklearn", "lifelines", "torch", "optuna", "botorch", "gpytorch", "pooch"}
+OPTIONAL = {"psycopg", "matplotlib", "sklearn", "lifelines", "torch", "optuna", "botorch", "gpytorch", "pooch"} | {
+    "mabwiser",
+    "vowpalwabbit",
+}
 
 
 def modules(*folders: Path) -> dict[str, ast.Module]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from belated.execution.parallel import count_cores, run_in_parallel
+from belated.execution.parallel import count_cores
+from benchmarks.progress import run_and_say
 from benchmarks.regret import kept, ranks
 from benchmarks.regret.entrants import Entrant, entrants
 from benchmarks.regret.peers.ours import CANDIDATE
@@ -17,6 +16,7 @@ from benchmarks.regret.picture import draw
 from benchmarks.regret.report import markdown, report, standing_rows, summary_rows
 from benchmarks.regret.tasks import BEDS
 from benchmarks.regret.world import Job, Run, run
+from benchmarks.rows import append_row
 
 HERE = Path(__file__).parent
 OUT, QUICK_OUT = HERE / "regret.csv", HERE.parents[1] / "build" / "regret-quick.csv"
@@ -60,22 +60,17 @@ def jobs_of(tasks: Sequence[str], who: Sequence[Entrant], seeds: int, share: flo
 
 def measure(jobs: Sequence[Job], out: Path, workers: int) -> list[kept.Row]:
     """The rows of the jobs; those that are not kept are run, and written as they come."""
-    everybody, began = entrants(), time.perf_counter()
+    everybody = entrants()
     known = kept.usable(kept.read(out), everybody)
     todo = [job for job in jobs if job not in known and not everybody[job.entrant].missing]
     print(f"{len(jobs)} runs: {len(jobs) - len(todo)} kept or absent, {len(todo)} to do ({out})", file=sys.stderr)
 
-    def done(result: Run) -> None:
-        row = kept.row_of(result, everybody[result.job.entrant])
-        kept.append(row, out)
-        known[result.job] = row
-        say = f"{sum(job in known for job in todo)} of {len(todo)}, {time.perf_counter() - began:.0f} s: "
+    def keep(result: Run) -> str:
         job = result.job
-        print(f"{say}{job.task}, {job.entrant}, seed {job.seed} {result.note}", file=sys.stderr, flush=True)
+        append_row(kept.row_of(result, everybody[job.entrant]), out)
+        return f"{job.task}, {job.entrant}, seed {job.seed} {result.note}"
 
-    if todo:
-        os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch reads it when a worker imports it
-        run_in_parallel(run, todo, min(workers, len(todo)), done)
+    run_and_say(run, todo, workers, keep)
     rows = kept.read(out)  # as written: the tables are the same when nothing is run again
     kept.write(rows, out)
     known = kept.usable(rows, everybody)

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
-
-from belated.simulation.simulate import Chooser
-from belated.simulation.task import Task
 
 PEERS = Path(__file__).parent / "peers"
 OURS = "ours.py"
@@ -34,10 +31,14 @@ class Entrant:
     file: Path
     missing: tuple[str, ...] = ()
 
-    def chooser(self, task: Task, seed: int) -> Chooser:
-        """A peer's choices for one run."""
-        make: Callable[[Task, int], Chooser] = import_module(f"benchmarks.regret.peers.{self.file.stem}").chooser
-        return make(task, seed)
+    def load(self) -> Any:
+        """The module of its file, which is imported only now."""
+        return import_module(f"{package_of(self.file)}.{self.file.stem}")
+
+
+def package_of(file: Path) -> str:
+    """benchmarks.regret.peers for a file in there."""
+    return ".".join(file.parts[-4:-1])
 
 
 def mark(files: Iterable[Path]) -> str:
@@ -66,11 +67,11 @@ def is_beside_the_point(part: object) -> bool:
 
 
 def imported(file: Path) -> list[Path]:
-    """The file, and what it imports from peers/."""
+    """The file, and what it imports from its own peers/."""
     found = [file]
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{__package__}.peers."):
-            found.append(PEERS / f"{str(node.module).rpartition('.')[2]}.py")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{package_of(file)}."):
+            found.append(file.parent / f"{str(node.module).rpartition('.')[2]}.py")
     return found
 
 
@@ -93,13 +94,23 @@ def installed(needed: str) -> str | None:
         return None
 
 
-def peer(file: Path) -> Entrant:
-    """The peer of a file."""
-    says = written(file)
-    needs = {needed: installed(needed) for needed in says["NEEDS"]}
+def version_of(file: Path) -> tuple[str, tuple[str, ...]]:
+    """The version of a peer's file, and what it needs that is missing; "" where anything is."""
+    needs = {needed: installed(needed) for needed in written(file)["NEEDS"]}
     missing = tuple(needed for needed, version in needs.items() if version is None)
     first = "".join(f"{needed} {version} " for needed, version in list(needs.items())[:1])
-    return Entrant(says["NAME"], False, "" if missing else f"{first}{mark(imported(file))}", file, missing)
+    return "" if missing else f"{first}{mark(imported(file))}", missing
+
+
+def own_version(file: Path) -> str:
+    """The version of a file with entrants of belated's own."""
+    return f"belated {hashlib.sha256(CHOICES.read_bytes()).hexdigest()[:8]} {mark(imported(file))}"
+
+
+def peer(file: Path) -> Entrant:
+    """The peer of a file."""
+    version, missing = version_of(file)
+    return Entrant(written(file)["NAME"], False, version, file, missing)
 
 
 @cache
@@ -108,9 +119,7 @@ def entrants() -> dict[str, Entrant]:
     from benchmarks.regret.peers import ours
 
     file = PEERS / OURS
-    record = hashlib.sha256(CHOICES.read_bytes()).hexdigest()[:8]
-    version = f"belated {record} {mark([file])}"
-    everybody = [Entrant(name, True, version, file) for name in ours.ENTRANTS]
+    everybody = [Entrant(name, True, own_version(file), file) for name in ours.ENTRANTS]
     everybody += [peer(path) for path in sorted(PEERS.glob("[!_]*.py")) if path.name != OURS]
     return {one.name: one for one in everybody}
 

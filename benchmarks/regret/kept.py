@@ -8,14 +8,11 @@ represented by the runs that are kept of it, whatever their version.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import math
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +21,7 @@ from belated.simulation.simulate import WAIT, evaluate_exactly
 from benchmarks.regret.entrants import Entrant
 from benchmarks.regret.tasks import BEDS, drawn_task
 from benchmarks.regret.world import LONGEST, Job, Run, beginnings, space_filling
+from benchmarks.rows import read_rows, replace_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +52,6 @@ class Row:
     def regret(self) -> float:
         """The one that counts; a cumulative one per round."""
         return self.simple if self.counts == "simple" else self.cumulative / self.rounds
-
-
-NUMBERS: dict[str, Callable[[str], Any]] = {"seed": int, "rounds": int, "failures": int} | dict.fromkeys(
-    ("simple", "simple_half", "cumulative", "spread", "cpu"), float
-)
 
 
 @cache
@@ -113,11 +106,7 @@ def row_of(run: Run, who: Entrant) -> Row:
 
 def read(path: Path) -> list[Row]:
     """The rows of a file; none where there is none. Of several for the same job the last counts."""
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [Row(**{k: NUMBERS.get(k, str)(v) for k, v in cells.items()}) for cells in csv.DictReader(file)]
-    return list({row.job: row for row in rows}.values())
+    return list({row.job: row for row in read_rows(path, Row)}.values())
 
 
 def usable(rows: Iterable[Row], everybody: dict[str, Entrant]) -> dict[Job, Row]:
@@ -132,17 +121,6 @@ def usable(rows: Iterable[Row], everybody: dict[str, Entrant]) -> dict[Job, Row]
     return {row.job: row for row in rows if is_usable(row)}
 
 
-def append(row: Row, path: Path) -> None:
-    """Write one row, and the header where there is none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = not path.exists()
-    with path.open("a", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        if new:
-            rows.writerow([field.name for field in fields(Row)])
-        rows.writerow([_shown(value) for value in asdict(row).values()])
-
-
 def write(rows: Iterable[Row], path: Path) -> None:
     """All rows of tasks that there are, in order, in place of the file."""
     tasks = list(BEDS)
@@ -150,15 +128,4 @@ def write(rows: Iterable[Row], path: Path) -> None:
         (row for row in rows if row.task in BEDS),
         key=lambda row: (tasks.index(row.task), row.rounds, row.entrant, row.seed),
     )
-    beside = path.with_name(path.name + ".new")
-    beside.unlink(missing_ok=True)
-    for row in order:
-        append(row, beside)
-    if order:
-        beside.replace(path)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return "nan" if math.isnan(value) else f"{value:.6g}"
-    return str(value)
+    replace_rows(order, path)

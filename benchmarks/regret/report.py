@@ -111,13 +111,13 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([head, "|---|" + "---:|" * (len(rows[0]) - 1), *rest])
 
 
-def absent(everybody: Sequence[Entrant], shown: Sequence[str]) -> str:
-    """Who is not installed, and whether kept runs stand in."""
+def absent(everybody: Sequence[Entrant], shown: Sequence[str], extra: str = "peers") -> str:
+    """Who is not installed, whether kept runs stand in, and the extra that would install what is missing."""
     lines = []
     for one in everybody:
         if one.missing:
             stands = "its kept runs are shown" if one.name in shown else "absent"
-            lines.append(f"{one.name}: {stands}; not installed: {', '.join(one.missing)} (pip install '.[peers]')")
+            lines.append(f"{one.name}: {stands}; not installed: {', '.join(one.missing)} (pip install '.[{extra}]')")
     return "\n".join(lines)
 
 

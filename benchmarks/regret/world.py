@@ -112,7 +112,7 @@ def played(job: Job, who: Entrant) -> tuple[Run, Study]:
 
         study = ours.study(who.name, task, bed.patience, bed.counts, first, job.seed)
     else:
-        guarded = Guarded(who.chooser(task, job.seed), task, job.seed)
+        guarded = Guarded(who.load().chooser(task, job.seed), task, job.seed)
         plain: dict[str, Any] = {"space": task.space, "context": task.context, "initial": NEVER, "seed": job.seed}
         study = Study.create(silence="ignored", **plain)
     opening: Chooser = lambda study: space_filling(task, job.seed, study.rounds)  # noqa: E731

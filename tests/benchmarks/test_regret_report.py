@@ -18,6 +18,7 @@ from benchmarks.regret.entrants import Entrant, entrants
 from benchmarks.regret.kept import Row
 from benchmarks.regret.tasks import BEDS
 from benchmarks.regret.world import Job, Run
+from benchmarks.rows import append_row
 
 PEERS = Path(who.__file__).parent / "peers"
 
@@ -139,10 +140,10 @@ def test_the_file_gives_back_what_was_written(tmp_path):
     path = tmp_path / "runs" / "a.csv"
     rows = [row(seed=1), row(seed=0, note='odd, "quoted"', failures=2), row("branin-context", simple=math.nan)]
     for one in rows:
-        kept.append(one, path)
+        append_row(one, path)
     again = kept.read(path)
     assert [str(one) for one in again] == [str(one) for one in rows]  # nan is not equal to itself
-    kept.append(replace(rows[0], simple=0.25), path)
+    append_row(replace(rows[0], simple=0.25), path)
     assert [one.simple for one in kept.read(path)][:2] == [0.25, 0.5]  # the last of a job counts
     kept.write(kept.read(path), path)
     assert [one.seed for one in kept.read(path)] == [0, 1, 0]
@@ -171,7 +172,7 @@ def test_what_is_kept_is_not_run_again(tmp_path, monkeypatch):
     command.measure(jobs, path, 1)
     assert ran[6:] == jobs
     older = row("gp2", version="older")
-    kept.append(older, path)
+    append_row(older, path)
     command.measure(jobs, path, 1)
     assert older in kept.read(path)  # what nobody asked for stays as it is
     assert len(ran) == 10
