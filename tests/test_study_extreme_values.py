@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from belated import InvalidInput, Points, Real, Study
+from belated import InvalidInput, Points, Real, Study, algorithms, kernels
 from belated.record.events import Asked, Told
 from belated.record.ledger.memory import MemoryLedger
 from tests.support.refusals import refusal
@@ -49,8 +49,9 @@ def test_noise_far_from_the_outcomes(noise: float) -> None:
 
 
 def test_a_noise_beyond_measure_says_nothing_of_f() -> None:
-    """The belief is the one without that outcome."""
-    study = create()
+    """The belief is the one without that outcome, for the same scale and hyperparameters."""
+    model = replace(algorithms.DEFAULT.model, kernel=kernels.SE(0.3), lam=0.01, scaling=algorithms.FloorToOne())
+    study = create(algorithm=replace(algorithms.DEFAULT, name="by hand", model=model), floor=-10.0, ceiling=10.0)
     live(study)
     points = [{"x": 0.1}, {"x": 0.6}]
     before = study.posterior(points)
