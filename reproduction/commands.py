@@ -220,8 +220,9 @@ def _note_provenance(folder: Path, command: str) -> None:
     from reproduction.archive import PROVENANCE, Provenance, list_versions
 
     place = folder / PROVENANCE
-    before = Provenance.read(place).commands if place.exists() else ()
-    Provenance((*before, *([command] if command not in before else [])), list_versions()).write(place)
+    before = Provenance.read(place) if place.exists() else Provenance()
+    commands = (*before.commands, *([command] if command not in before.commands else []))
+    Provenance(commands, list_versions(), before.notes).write(place)
 
 
 def _run_panels(
