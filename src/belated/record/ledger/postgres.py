@@ -92,8 +92,8 @@ CLIENT_LIMITS: dict[str, Any] = {
     "keepalives_interval": 2,
     "keepalives_count": 3,
 }
-# The same for the server's side of a connection: what a client holds that is lost is free within a minute. A client never
-# computes inside a transaction, so one that is silent there is lost, or stopped.
+# The same for the server's side of a connection: what a client holds that is lost is free within a minute. A client
+# never computes inside a transaction, so one that is silent there is lost, or stopped.
 SERVER_LIMITS = {
     "tcp_keepalives_idle": "15s",
     "tcp_keepalives_interval": "5s",
