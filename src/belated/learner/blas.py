@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -42,6 +43,19 @@ def use_one_thread() -> Iterator[None]:
             if _Held.count == 0:
                 for library, threads in _Held.before:
                     library.set_num_threads(threads)
+
+
+def _start_again_in_child() -> None:
+    """In a forked child no thread asks for one BLAS thread any more."""
+    _Held.lock = threading.Lock()
+    if _Held.count:
+        _Held.count = 0
+        for library, threads in _Held.before:
+            library.set_num_threads(threads)
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_start_again_in_child)
 
 
 @cache

@@ -17,7 +17,7 @@ import secrets
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, LiteralString, NoReturn, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -72,6 +72,21 @@ LEAVE = "SELECT pg_advisory_unlock(%s, %s)"
 PAUSES = (0.15, 0.45, 1.35, 4.05)  # seconds between attempts to reach a server that was lost
 FIRST = 2.0  # seconds, at most, to reach a server for the first time
 CONNECTING = 2  # seconds to connect to each address, unless the url sets it; the least that libpq allows
+
+
+_open: weakref.WeakSet[Connection] = weakref.WeakSet()  # every connection of this process
+
+
+def _close_sockets_in_child() -> None:
+    """A forked child lets go of its parent's sockets: one of them would keep a session, and its locks, alive."""
+    for connection in list(_open):
+        if not connection.closed:
+            os.close(connection.fileno())  # without a word to the server
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_close_sockets_in_child)
 
 
 def _close_connections(connections: list[Connection], process: int) -> None:
@@ -147,14 +162,17 @@ class PostgresStore:
         if self._process != os.getpid():
             self._idle, self._process = [], os.getpid()
             weakref.finalize(self, _close_connections, self._idle, self._process)
-        try:
-            return self._idle.pop()
-        except IndexError:
-            stated = "connect_timeout" in psycopg.conninfo.conninfo_to_dict(self.url)
-            limit: dict[str, Any] = {} if stated else {"connect_timeout": CONNECTING}
-            connection = psycopg.connect(self.url, autocommit=True, **limit)
-            self._reached = True
-            return connection
+        while self._idle:
+            with suppress(IndexError):  # another thread was first
+                connection = self._idle.pop()
+                if not connection.closed:
+                    return connection
+        stated = "connect_timeout" in psycopg.conninfo.conninfo_to_dict(self.url)
+        limit: dict[str, Any] = {} if stated else {"connect_timeout": CONNECTING}
+        connection = psycopg.connect(self.url, autocommit=True, **limit)
+        _open.add(connection)
+        self._reached = True
+        return connection
 
     def give_back(self, connection: Connection) -> None:
         """Keep a connection for the next caller, unless something is wrong with it."""
@@ -258,11 +276,15 @@ class PostgresLedger:
 
     @contextmanager
     def lock_asks(self, meanwhile: Callable[[PostgresTurn], object] | None = None) -> Iterator[PostgresTurn]:
-        turn = self.store.retry(lambda: PostgresTurn.take(self, meanwhile))
+        turn = PostgresTurn(self)
         try:
-            yield turn
+            try:
+                self.store.retry(lambda: turn.begin(meanwhile))
+                yield turn
+            finally:
+                turn.end()
         finally:
-            turn.end()
+            turn.drop_connection()  # if an interrupt came just before the end
 
     def close(self) -> None:
         self.store.close()
@@ -275,44 +297,46 @@ class PostgresTurn:
     If the connection is lost, so is the lock, and another ask may come first: the ask then goes on without the lock."""
 
     ledger: PostgresLedger
-    connection: Connection
-    holding: bool = True
+    connection: Connection | None = None  # while it is this turn's
+    holding: bool = False
 
-    @classmethod
-    def take(cls, ledger: PostgresLedger, meanwhile: Callable[[PostgresTurn], object] | None) -> PostgresTurn:
+    def begin(self, meanwhile: Callable[[PostgresTurn], object] | None) -> None:
         """Wait for the lock."""
-        turn = cls(ledger, ledger.store.take())
-        locks = {"next": NEXT_LOCK, "ask": ASK_LOCK, "study": ledger.study}
+        self.connection = connection = self.ledger.store.take()
+        locks = {"next": NEXT_LOCK, "ask": ASK_LOCK, "study": self.ledger.study}
         try:
-            row = turn.connection.execute(QUEUE, locks).fetchone()
+            row = connection.execute(QUEUE, locks).fetchone()
             if row is None or not row[1]:
                 if meanwhile is not None:
-                    meanwhile(turn)
-                turn.connection.execute(TURN, locks)
+                    meanwhile(self)
+                connection.execute(TURN, locks)
+            self.holding = True
         except BaseException:
-            turn.connection.close()  # which releases the locks too
+            self.drop_connection()  # which releases the locks too
             raise
-        return turn
 
     def end(self) -> None:
         """Release the lock, if that has not happened, and give the connection back."""
+        if self.connection is None:
+            return
         try:
             if self.holding:
                 self.connection.execute(LEAVE, (ASK_LOCK, self.ledger.study))
-        except BaseException as error:
+        except GONE:
             self.drop_connection()
-            if not isinstance(error, GONE):
-                raise
+            return
         self.ledger.store.give_back(self.connection)
+        self.connection, self.holding = None, False
 
     def drop_connection(self) -> None:
         """Go on without this connection, and so without the lock."""
-        self.connection.close()
-        self.holding = False
+        if self.connection is not None:
+            self.connection.close()
+        self.connection, self.holding = None, False
 
     def append(self, events: Sequence[Event]) -> int:
         words, lock = self.ledger.encode_events(events), (ASK_LOCK, self.ledger.study)
-        if not self.holding:
+        if self.connection is None or not self.holding:
             return self.ledger.write(words)
         try:
             position = _read_position(self.connection.execute(APPEND_AND_LEAVE, (*words, *lock, *lock)))
@@ -325,6 +349,8 @@ class PostgresTurn:
         return position
 
     def read(self, after: int = 0) -> Iterator[Event]:
+        if self.connection is None:
+            return self.ledger.read(after)
         try:
             rows = self.connection.execute(READ, (self.ledger.study, after)).fetchall()
         except GONE:

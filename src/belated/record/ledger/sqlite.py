@@ -1,10 +1,9 @@
 """A store in one SQLite file, for one person or sixteen processes on one machine.
 
 WAL with synchronous=FULL: what was acknowledged survives a power cut. Every write and every checkpoint holds a lock
-file next to the database: the kernel keeps the queue, while SQLite's own busy handler polls. This also avoids the
-WAL-reset race of SQLite before 3.51.3. Asks of one study wait for a second lock, which tells never take. A third lock
-is for the next ask in the queue: it reads new events while the ask before it computes. All are flock(2) locks, which
-end with their process.
+beside the database (file_locks.py): the kernel keeps the queue, while SQLite's own busy handler polls. This also avoids
+the WAL-reset race of SQLite before 3.51.3. Asks of one study wait for a second lock, which tells never take. A third
+lock is for the next ask in the queue: it reads new events while the ask before it computes.
 
 SQLite must not be open during a fork, even if the child opens its own connections: the child would assume locks that
 only its parent holds, and the parent's last close would remove the WAL that the child uses. So every connection of this
@@ -19,7 +18,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,10 +29,11 @@ from belated.errors import BelatedError, InvalidInput, Taken, Unavailable, Unrea
 from belated.record.events import Event, event_to_columns, parse_event
 from belated.record.ledger.passwords import mask_password
 from belated.record.ledger.schema import read_migrations
+from belated.record.locks import hold
 from belated.validation import format_value
 
 try:
-    import fcntl
+    from belated.record.ledger.file_locks import hold_byte
 except ModuleNotFoundError:
     raise Unavailable(
         "a SQLite study needs the file locks of a POSIX system such as Linux or macOS; "
@@ -42,6 +42,7 @@ except ModuleNotFoundError:
 
 APPLICATION = 0x62656C61  # "bela", in the file's header
 PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
+WRITE = 0  # the byte of the lock that all writers wait for; those of study i are 2i (an ask) and 2i + 1 (the next ask)
 
 
 _using = threading.RLock()  # held while a connection of this process is in use, and over a fork
@@ -54,29 +55,14 @@ def _close_before_fork() -> None:
         one.close()
 
 
-os.register_at_fork(before=_close_before_fork, after_in_parent=_using.release, after_in_child=_using.release)
+def _start_again_in_child() -> None:
+    global _using
+    _using = threading.RLock()
 
 
-@contextmanager
-def hold_lock(path: str | Path, waiting: Callable[[], object] | None = None) -> Iterator[None]:
-    """Hold the lock of a file, which is created if needed; the kernel wakes up those that wait.
-
-    waiting  called first if another process holds it"""
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise Unreachable(f"the lock {path} could not be taken ({error.strerror})") from None
-    try:
-        if waiting is not None:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                waiting()
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        fcntl.flock(fd, fcntl.LOCK_UN)  # closing alone releases it only if no fork has a copy
-        os.close(fd)
+os.register_at_fork(
+    before=_close_before_fork, after_in_parent=lambda: _using.release(), after_in_child=_start_again_in_child
+)
 
 
 @dataclass(eq=False)
@@ -126,7 +112,7 @@ class SQLiteStore:
     def fetch(self, query: str, *words: object) -> list[Any]:
         """The rows that a query returns."""
         try:
-            with _using:
+            with hold(_using):
                 return self.connection.execute(query, words).fetchall()
         except sqlite3.Error as error:
             raise self._explain_errors(error, "read") from None
@@ -154,7 +140,7 @@ class SQLiteStore:
         return Unreachable(f"the file {self.path} could not be {verb} ({error}); try again when that is fixed")
 
     def close(self) -> None:
-        with _using:
+        with hold(_using):
             if self._connection is not None:
                 self._finalizer()
             self._connection = None
@@ -163,9 +149,10 @@ class SQLiteStore:
     def connection(self) -> sqlite3.Connection:
         """Opened at its first use, and again after a fork."""
         if self._connection is None:
-            self._connection = self._connect()
-            self._finalizer = weakref.finalize(self, self._connection.close)
+            connection = self._connect()
+            self._finalizer = weakref.finalize(self, connection.close)
             _stores.add(self)
+            self._connection = connection  # last: whatever an interrupt leaves out before it is done again
         return self._connection
 
     def _connect(self) -> sqlite3.Connection:
@@ -183,15 +170,16 @@ class SQLiteStore:
     def lock_writes(self) -> Iterator[sqlite3.Connection]:
         """One transaction, under the lock that all writers wait for."""
         try:
-            with _using, hold_lock(self.name_lock_file("write")):
+            with hold(_using), self.hold_byte(WRITE):
                 connection = self.connection
+                if connection.in_transaction:
+                    connection.rollback()  # an interrupt came just before it was
                 try:
                     connection.execute("BEGIN IMMEDIATE")
                     yield connection
                     connection.execute("COMMIT")
                 except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
+                    connection.rollback()
                     raise
         except sqlite3.Error as error:
             self.close()  # its state is unknown
@@ -201,15 +189,15 @@ class SQLiteStore:
         wal = self.path.with_name(f"{self.path.name}-wal")
         return wal.exists() and wal.stat().st_size > 0
 
-    def name_lock_file(self, what: str) -> str:
-        """The file of a lock."""
-        return f"{self.path}-{what}.lock"
+    def hold_byte(self, byte: int, waiting: Callable[[], object] | None = None) -> AbstractContextManager[None]:
+        """Hold one of the locks beside the file; `waiting` is called first if another process has it."""
+        return hold_byte(self.path.resolve(), byte, waiting)
 
     def _migrate(self, create: bool) -> None:
         """Create the tables, or bring them to this version, in one transaction."""
         newest = max(steps := read_migrations("sqlite.sql"))
         try:
-            with _using:
+            with hold(_using):
                 connection = self.connection
                 connection.execute("BEGIN")  # in one transaction: another process may be creating the tables
                 (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -230,7 +218,7 @@ class SQLiteStore:
         if version == newest:
             return
         try:
-            with _using, hold_lock(self.name_lock_file("write")):
+            with hold(_using), self.hold_byte(WRITE):
                 self.connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
             raise self._explain_errors(error, "written") from None
@@ -277,8 +265,8 @@ class SQLiteLedger:
     def lock_asks(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
         ready = None if meanwhile is None else partial(meanwhile, self)
         with ExitStack() as held:
-            with hold_lock(self.store.name_lock_file(f"next-{self.study}")):
-                held.enter_context(hold_lock(self.store.name_lock_file(f"ask-{self.study}"), ready))
+            with self.store.hold_byte(2 * self.study + 1):
+                held.enter_context(self.store.hold_byte(2 * self.study, ready))
             yield self
 
     def close(self) -> None:
