@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,6 +13,7 @@ import pytest
 from belated import Study, Unreadable
 from belated.errors import Taken
 from belated.record.events import Event, Told
+from belated.record.ledger.chain import Head
 from belated.record.ledger.memory import MemoryLedger
 from tests.support.interrupts import interrupt_at, list_positions
 from tests.support.studies import Place, state_of
@@ -113,10 +114,10 @@ def alarms() -> object:
 class Refusing(MemoryLedger):
     """A ledger that takes no outcome and does not say why."""
 
-    def append(self, events: list[Event]) -> int:  # type: ignore[override]
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
         if any(isinstance(event, Told) for event in events):
             raise Taken
-        return super().append(events)
+        return super().append(events, seen)
 
 
 def test_a_refusal_that_nothing_explains_is_an_error_and_no_loop(place: Place) -> None:

@@ -29,6 +29,7 @@ from belated.errors import (
     KeyTaken,
     NothingHeard,
     SilenceWarning,
+    StoreChanged,
     Taken,
     UnknownStudy,
     UnknownTrial,
@@ -49,6 +50,7 @@ from belated.record.choices import (
 )
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Told
 from belated.record.ledger import Ledger, open_store
+from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
@@ -92,6 +94,7 @@ class Study:
     def _begin(self) -> None:
         """Begin with nothing read; in a forked child too, where another thread may have been at work before."""
         self._state, self._cache = State(self._created), Cache()
+        self._head: Head | None = None  # of the last event that the state has
         self._sound = True  # False while an event is applied: after an exception there, the state is built again
         self._lock = threading.RLock()  # for the state; never held while a choice or a belief is computed
         self._cache_lock = threading.RLock()  # for the cache, held while one is computed
@@ -652,7 +655,7 @@ class Study:
         >>> [type(event).__name__ for event in study.events()]
         ['Asked', 'Told']
         """
-        return list(self._ledger.read())
+        return [entry.event for entry in self._ledger.read()]
 
     def hyperparameters(self) -> list[Hyperparameters]:
         """Every set of hyperparameters found so far, the newest last.
@@ -841,7 +844,7 @@ class Study:
             asked = self._state.rows[self._find_number(number) - 1].asked
         if asked.by_hand:
             raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
-        return replay_choice(self._created, self._ledger.read(), asked)
+        return replay_choice(self._created, self.events(), asked)
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
@@ -892,14 +895,19 @@ class Study:
         """Read and apply the events that others have written."""
         with hold(self._lock):
             if not self._sound:
-                self._state = State(self._created)
-            self._apply(list((ledger or self._ledger).read(self._state.position)))
+                self._state, self._head = State(self._created), None
+            try:
+                self._apply(list((ledger or self._ledger).read(self._head)))
+            except StoreChanged:
+                self._sound = False  # the next call begins with the first event
+                raise
 
-    def _apply(self, events: Sequence[Event]) -> None:
+    def _apply(self, entries: Sequence[Entry]) -> None:
         """Apply the next events. An exception on the way leaves the state unsound."""
         self._sound = False
-        for event in events:
+        for event, head in entries:
             self._state.apply(event)
+            self._head = head
         self._sound = True
 
     @contextmanager
@@ -921,14 +929,17 @@ class Study:
                 return made
             with hold(self._lock):
                 try:
-                    last = (ledger or self._ledger).append(made)
+                    head = (ledger or self._ledger).append(made, self._head)
                 except Taken:
                     self._sync(ledger)
                     if self._state.position == before:
                         break
                     continue
-                if self._sound and last == self._state.position + len(made):  # nobody wrote in between
-                    self._apply(made)
+                except StoreChanged:
+                    self._sound = False
+                    raise
+                if self._sound and head.position == self._state.position + len(made):  # nobody wrote in between
+                    self._apply([Entry(event, head) for event in made])
                 else:
                     self._sync(ledger)
                 return made

@@ -36,17 +36,19 @@ def hold(lock: Lock) -> Iterator[None]:
         next(release, None)  # if an interrupt came just before it was released
 
 
-_renewals: weakref.WeakKeyDictionary[Any, Callable[[Any], None]] = weakref.WeakKeyDictionary()
+_renewals: dict[int, tuple[weakref.ref[Any], Callable[[Any], None]]] = {}
 
 
 def renew_in_children(owner: Any, renew: Callable[[Any], None]) -> None:
     """Call renew(owner) in every forked child: a lock that another thread held during the fork would stay locked."""
-    _renewals[owner] = renew
+    key = id(owner)
+    _renewals[key] = weakref.ref(owner, lambda _: _renewals.pop(key, None)), renew
 
 
 def _renew_all() -> None:
-    for owner, renew in list(_renewals.items()):
-        renew(owner)
+    for owner, renew in list(_renewals.values()):
+        if (alive := owner()) is not None:
+            renew(alive)
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows

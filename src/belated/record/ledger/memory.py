@@ -1,4 +1,6 @@
-"""A ledger in the memory of this process: a list of events, lost when the process ends."""
+"""A ledger in the memory of this process: a list of events, lost when the process ends.
+
+Nobody else can change it, so its events have no hashes."""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from dataclasses import dataclass, field
 
 from belated.errors import Taken
 from belated.record.events import Asked, Event, Failed, Told
+from belated.record.ledger.chain import Entry, Head
 from belated.record.locks import hold, renew_in_children
 
 
@@ -27,14 +30,14 @@ class MemoryLedger:
     def _make_locks(self) -> None:
         self._writing, self._asking = threading.RLock(), threading.RLock()
 
-    def append(self, events: Sequence[Event]) -> int:
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
         new = [mark for event in events for mark in list_marks(event)]
         with hold(self._writing):
             self._mark()
             if len(set(new)) < len(new) or not self._once.isdisjoint(new):
                 raise Taken
             self.events.extend(events)  # one step: an interrupt comes before or after
-            return len(self.events)
+            return Head(len(self.events), b"")
 
     def _mark(self) -> None:
         """Note the marks of the events that were appended since. An interrupt leaves some to note again."""
@@ -42,8 +45,9 @@ class MemoryLedger:
         self._once.update(mark for event in self.events[self._marked :] for mark in list_marks(event))
         self._marked = count
 
-    def read(self, after: int = 0) -> Iterator[Event]:
-        return iter(self.events[after:])
+    def read(self, after: Head | None = None) -> Iterator[Entry]:
+        first = 0 if after is None else after.position
+        return (Entry(event, Head(place, b"")) for place, event in enumerate(self.events[first:], start=first + 1))
 
     @contextmanager
     def lock_asks(self, meanwhile: object = None) -> Iterator[MemoryLedger]:

@@ -12,23 +12,41 @@ process is closed before it forks, and opened again at its next use.
 
 from __future__ import annotations
 
+import atexit
+import itertools
 import json
 import os
+import shutil
 import sqlite3
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
-from belated.errors import BelatedError, InvalidInput, Taken, Unavailable, Unreachable, Unreadable
-from belated.record.events import Event, event_to_columns, parse_event
+from belated.errors import BelatedError, InvalidInput, StoreChanged, Taken, Unavailable, Unreachable, Unreadable
+from belated.record.events import Event, event_to_columns
+from belated.record.ledger.chain import (
+    Entry,
+    Head,
+    Origin,
+    Row,
+    begin_chain,
+    explain_seal,
+    extend_chain,
+    hash_content,
+    is_another,
+    make_identity,
+    read_on,
+    went_back,
+)
 from belated.record.ledger.passwords import mask_password
-from belated.record.ledger.schema import read_migrations
+from belated.record.ledger.schema import read_migrations, split_statements
 from belated.record.locks import hold
 from belated.validation import format_value
 
@@ -60,9 +78,47 @@ def _start_again_in_child() -> None:
     _using = threading.RLock()
 
 
+def _close_all() -> None:
+    """Close what is open, in order: the last process out leaves everything in the file itself."""
+    for one in list(_stores):
+        one.close()
+
+
+@cache
+def _close_at_exit(process: int) -> None:
+    """Children of multiprocessing end without what atexit runs."""
+    if "multiprocessing.util" in sys.modules:
+        sys.modules["multiprocessing.util"].Finalize(None, _close_all, exitpriority=1)
+
+
+atexit.register(_close_all)
+
+
 os.register_at_fork(
     before=_close_before_fork, after_in_parent=lambda: _using.release(), after_in_child=_start_again_in_child
 )
+
+
+def find_path(url: str) -> Path:
+    """The file of sqlite:///relative.db or sqlite:////absolute.db."""
+    parts = urlsplit(url)
+    name = unquote(parts.path)[1:]
+    if not url.startswith("sqlite:///") or not name or parts.query or parts.fragment:
+        raise InvalidInput(f"a SQLite url must be sqlite:///path/to/file.db (got {format_value(mask_password(url))})")
+    return Path(name).absolute()
+
+
+def copy_files(path: Path, folder: Path) -> Path:
+    """Copy a file with its write-ahead log into a folder, while nobody writes."""
+    try:
+        locked = path.with_name(f"{path.name}-lock").exists()
+        with hold_byte(path.resolve(), WRITE) if locked else nullcontext():
+            for each in (path, path.with_name(f"{path.name}-wal")):
+                if each == path or each.exists():
+                    shutil.copy(each, folder / each.name)
+    except OSError as error:
+        raise Unreachable(f"the file {path} cannot be opened ({error.strerror or error})") from None
+    return folder / path.name
 
 
 @dataclass(eq=False)
@@ -71,29 +127,29 @@ class SQLiteStore:
 
     path: Path
     _connection: sqlite3.Connection | None = field(default=None, repr=False)
+    _file: tuple[int, int] | None = field(default=None, repr=False)  # device and inode of what is open
 
     @classmethod
     def at(cls, url: str, *, create: bool) -> SQLiteStore:
         """The store of sqlite:///relative.db or sqlite:////absolute.db."""
-        parts = urlsplit(url)
-        name = unquote(parts.path)[1:]
-        if not url.startswith("sqlite:///") or not name or parts.query or parts.fragment:
-            raise InvalidInput(
-                f"a SQLite url must be sqlite:///path/to/file.db (got {format_value(mask_password(url))})"
-            )
-        path = Path(name).absolute()
+        path = find_path(url)
         if not create and not path.exists():
             raise Unreachable(f"there is no file {path}; create a study in it first")
         if not path.parent.is_dir():
             raise Unreachable(f"there is no folder {path.parent}; make it first")
+        if create:
+            with suppress(OSError):  # it is explained when the file is opened
+                path.touch()
         made = cls(path)
         made._migrate(create)
         return made
 
     def create(self, name: str, spec: Mapping[str, Any]) -> bool:
+        text, identity = json.dumps(spec, allow_nan=False), make_identity()
+        insert = "INSERT OR IGNORE INTO studies (name, spec, identity, hash) VALUES (?, ?, ?, ?)"
         with self.lock_writes() as connection:
-            words = (name, json.dumps(spec, allow_nan=False))
-            return connection.execute("INSERT OR IGNORE INTO studies (name, spec) VALUES (?, ?)", words).rowcount == 1
+            words = (name, text, identity, begin_chain(identity, text).hash)
+            return connection.execute(insert, words).rowcount == 1
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
         rows = self.fetch("SELECT spec FROM studies WHERE name = ?", name)
@@ -104,10 +160,49 @@ class SQLiteStore:
         return [name for (name,) in self.fetch("SELECT name FROM studies ORDER BY name")]
 
     def ledger(self, name: str) -> SQLiteLedger:
-        rows = self.fetch("SELECT id FROM studies WHERE name = ?", name)
+        rows = self.fetch("SELECT id, identity, spec FROM studies WHERE name = ?", name)
         if not rows:
             raise LookupError(name)
-        return SQLiteLedger(self, rows[0][0])
+        study, identity, spec = rows[0]
+        return SQLiteLedger(self, study, identity, begin_chain(identity, spec))
+
+    def find_origin(self, name: str) -> Origin:
+        ((*words,),) = self.fetch("SELECT identity, spec, sealed, position FROM studies WHERE name = ?", name)
+        return Origin(*words)
+
+    def list_rows(self, name: str) -> Iterator[Row]:
+        # one by one: a damaged page hides no event before it
+        query = """
+        SELECT e.position, kind, number, key, part, body, e.hash FROM events AS e JOIN studies AS s ON s.id = e.study
+        WHERE s.name = ? AND e.position = ?
+        """
+        for place in itertools.count(1):
+            found = self.fetch(query, name, place)
+            if not found:
+                return
+            position, *words, hash_ = found[0]
+            yield Row(position, tuple(words), hash_)
+
+    def adopt(self, name: str, origin: Origin, rows: Sequence[Row]) -> None:
+        """Store a study that comes from elsewhere, with its id and its events."""
+        head = rows[-1].head if rows else begin_chain(origin.identity, origin.spec)
+        sealed = min(origin.sealed, head.position)
+        insert = "INSERT INTO studies (name, identity, spec, sealed, position, hash) VALUES (?, ?, ?, ?, ?, ?)"
+        with self.lock_writes() as connection:
+            study = connection.execute(insert, (name, origin.identity, origin.spec, sealed, *head)).lastrowid
+            placed = [(study, row.position, *row.columns, row.hash) for row in rows]
+            connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", placed)
+
+    @property
+    def shown(self) -> str:
+        """What it is called in a message."""
+        return f"the file {self.path}"
+
+    def remarks(self) -> list[str]:
+        sealed = self.fetch("SELECT name, sealed FROM studies WHERE sealed > 0 ORDER BY name")
+        names = self.path.stat().st_nlink
+        links = [f"{self.shown} has {names} names (hard links); use one of them only"] if names > 1 else []
+        return links + [explain_seal(name, count) for name, count in sealed]
 
     def fetch(self, query: str, *words: object) -> list[Any]:
         """The rows that a query returns."""
@@ -126,9 +221,8 @@ class SQLiteStore:
         except BelatedError as error:
             return [str(error)]
         declared = sqlite3.connect(":memory:")
-        for _, statements in sorted(read_migrations("sqlite.sql").items()):
-            for statement in statements:
-                declared.execute(statement)
+        for _, sql in sorted(read_migrations("sqlite.sql").items()):
+            declared.executescript(sql)
         names = declared.execute("SELECT type || ' ' || name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
         declared.close()
         return wrong + [f"the {name} is missing or not as declared" for name, sql in names if sql not in there]
@@ -141,34 +235,64 @@ class SQLiteStore:
 
     def close(self) -> None:
         with hold(_using):
-            if self._connection is not None:
+            if self._connection is None:
+                return
+            try:
+                # Under the lock: of two that close at once, each would leave the checkpoint to the other.
+                with self.hold_byte(WRITE):
+                    self._finalizer()
+            except BelatedError:
                 self._finalizer()
             self._connection = None
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """Opened at its first use, and again after a fork."""
+        """Opened at its first use, again after a fork, and again when the path has become another file."""
+        found = self._identify()
+        if self._connection is not None and found != self._file:
+            self.close()
         if self._connection is None:
             connection = self._connect()
+            self._file = found
             self._finalizer = weakref.finalize(self, connection.close)
+            self._finalizer.atexit = False
+            _close_at_exit(os.getpid())
             _stores.add(self)
             self._connection = connection  # last: whatever an interrupt leaves out before it is done again
         return self._connection
 
+    def _identify(self) -> tuple[int, int]:
+        """The device and inode of what the path names now."""
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            raise Unreachable(f"{self.shown} cannot be opened ({error.strerror})") from None
+        return found.st_dev, found.st_ino
+
     def _connect(self) -> sqlite3.Connection:
         try:
-            connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            # mode=rw: a file that is gone is not made again
+            url = f"file:{quote(os.fsencode(self.path))}?mode=rw"
+            connection = sqlite3.connect(url, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
         except sqlite3.OperationalError as error:
-            raise Unreachable(f"the file {self.path} cannot be opened ({error})") from None
+            raise Unreachable(f"{self.shown} cannot be opened ({error})") from None
         except sqlite3.DatabaseError as error:
             raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
         return connection
 
     @contextmanager
     def lock_writes(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, under the lock that all writers wait for."""
+        """One transaction, under the lock that all writers wait for; it ends in the file that the path names."""
+        with self._transact() as connection:
+            moved = self._claim_name(connection)
+            yield connection
+        if moved:  # known under every name from now on
+            self.fetch("PRAGMA wal_checkpoint(FULL)")
+
+    @contextmanager
+    def _transact(self) -> Iterator[sqlite3.Connection]:
         try:
             with hold(_using), self.hold_byte(WRITE):
                 connection = self.connection
@@ -181,16 +305,50 @@ class SQLiteStore:
                 except BaseException:
                     connection.rollback()
                     raise
+                self._check_path()
         except sqlite3.Error as error:
             self.close()  # its state is unknown
             raise self._explain_errors(error, "written") from None
 
-    def _has_wal(self) -> bool:
-        wal = self.path.with_name(f"{self.path.name}-wal")
-        return wal.exists() and wal.stat().st_size > 0
+    def _check_path(self) -> None:
+        """Nothing is acknowledged that the path does not show."""
+        try:
+            same = self._identify() == self._file
+        except Unreachable:
+            same = False
+        if not same:
+            self.close()
+            raise StoreChanged(
+                f"{self.shown} was deleted, moved or replaced while it was open; what was written last is not in it"
+            )
+
+    def _claim_name(self, connection: sqlite3.Connection) -> bool:
+        """Two names of one file have two write-ahead logs: whoever uses the second would not see the first one's.
+
+        So the name in use is kept in the file. After a move the new name takes its place; True if it did just now."""
+        mine = self.path.resolve()
+        folder = "{0.st_dev}:{0.st_ino}".format(mine.parent.stat())
+        kept = connection.execute("SELECT path, folder FROM place").fetchone()
+        if kept == (str(mine), folder) or (kept and (Path(kept[0]).name, kept[1]) == (mine.name, folder)):
+            return False  # the same folder may be mounted at two places
+        if kept and Path(kept[0]).resolve() != mine:
+            other = Path(kept[0])
+            if other.exists() and os.path.samefile(other, mine):
+                raise Unreachable(
+                    f"{mine} and {other} are two names of one file, whose changes would be lost to each other; "
+                    f"use {other}, or remove one of the two names"
+                )
+            if not other.exists() and _has_wal(other):
+                raise Unreachable(
+                    f"{mine} was moved away from its newest events, which are in {other}-wal; move that file along too"
+                )
+        connection.execute("DELETE FROM place")
+        connection.execute("INSERT INTO place VALUES (?, ?)", (str(mine), folder))
+        return True
 
     def hold_byte(self, byte: int, waiting: Callable[[], object] | None = None) -> AbstractContextManager[None]:
         """Hold one of the locks beside the file; `waiting` is called first if another process has it."""
+        self._identify()  # if it is gone, that is what to say
         return hold_byte(self.path.resolve(), byte, waiting)
 
     def _migrate(self, create: bool) -> None:
@@ -209,7 +367,9 @@ class SQLiteStore:
             raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
         if tables and application != APPLICATION:
             raise Unreadable(f"{self.path} belongs to another program; name another file")
-        if self.path.stat().st_size % page and not self._has_wal():  # SQLite would take the rest of the page for zeros
+        if self.path.stat().st_size % page and not _has_wal(
+            self.path
+        ):  # SQLite would take the rest of the page for zeros
             raise Unreadable(f"the file {self.path} is damaged (it ends in the middle of a page); copy it again")
         if version > newest:
             raise Unreadable(f"{self.path} was written by a newer belated (schema {version}, this one knows {newest})")
@@ -222,13 +382,48 @@ class SQLiteStore:
                 self.connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
             raise self._explain_errors(error, "written") from None
-        with self.lock_writes() as connection:
+        with self._transact() as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have done it
             for step in range(version + 1, newest + 1):
-                for statement in steps[step]:
+                for statement in split_statements(steps[step]):
                     connection.execute(statement)
+            if version == 1:
+                _seal(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {newest}")
+
+
+def _has_wal(path: Path) -> bool:
+    wal = path.with_name(f"{path.name}-wal")
+    return wal.exists() and wal.stat().st_size > 0
+
+
+def _seal(connection: sqlite3.Connection) -> None:
+    """Begin the chain of every study of schema 1, with its events as they are."""
+    for study, spec in connection.execute("SELECT id, spec FROM studies").fetchall():
+        identity = make_identity()
+        head = begin_chain(identity, spec)
+        rows = connection.execute(
+            "SELECT kind, number, key, part, body FROM events WHERE study = ? ORDER BY position", (study,)
+        )
+        heads = list(extend_chain(head, map(hash_content, rows.fetchall())))
+        connection.executemany(
+            "UPDATE events SET hash = ? WHERE study = ? AND position = ?",
+            [(one.hash, study, one.position) for one in heads],
+        )
+        last = heads[-1] if heads else head
+        connection.execute(
+            "UPDATE studies SET identity = ?, position = ?, hash = ?, sealed = ? WHERE id = ?",
+            (identity, *last, last.position, study),
+        )
+
+
+# One statement, so that the study's row and its events are of one moment. The event that was read before comes first.
+READ = """
+SELECT s.position, s.hash, e.position, e.kind, e.number, e.key, e.part, e.body, e.hash
+FROM studies AS s LEFT JOIN events AS e ON e.study = s.id AND e.position >= ?
+WHERE s.identity = ? ORDER BY e.position
+"""
 
 
 @dataclass(frozen=True)
@@ -237,29 +432,41 @@ class SQLiteLedger:
 
     store: SQLiteStore
     study: int
+    identity: str
+    start: Head
 
-    def append(self, events: Sequence[Event]) -> int:
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
         rows = [event_to_columns(event) for event in events]
         with self.store.lock_writes() as connection:
-            last = "SELECT coalesce(max(position), 0) FROM events WHERE study = ?"
-            (position,) = connection.execute(last, (self.study,)).fetchone()
-            placed = ((self.study, place, *words) for place, words in enumerate(rows, start=position + 1))
+            study, head = self._find_head(connection)
+            if seen is not None and seen.position and seen != head:
+                query = "SELECT hash FROM events WHERE study = ? AND position = ?"
+                if connection.execute(query, (study, seen.position)).fetchone() != (seen.hash,):
+                    raise went_back(seen, self.store.shown)
+            heads = list(extend_chain(head, map(hash_content, rows)))
+            placed = [(study, one.position, *words, one.hash) for one, words in zip(heads, rows, strict=True)]
             try:
-                connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", placed)
+                connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", placed)
             except sqlite3.IntegrityError:
                 raise Taken from None
-        return int(position) + len(rows)
+            connection.execute("UPDATE studies SET position = ?, hash = ? WHERE id = ?", (*heads[-1], study))
+        return heads[-1]
 
-    def read(self, after: int = 0) -> Iterator[Event]:
-        query = "SELECT position, body FROM events WHERE study = ? AND position > ? ORDER BY position"
-        for expected, (position, body) in enumerate(self.store.fetch(query, self.study, after), start=after + 1):
-            try:
-                if position != expected:
-                    raise ValueError("it is missing")
-                event = parse_event(body)
-            except (ValueError, KeyError, TypeError) as error:
-                raise Unreadable(f"the file {self.store.path} is damaged (event {expected}: {error})") from None
-            yield event
+    def _find_head(self, connection: sqlite3.Connection) -> tuple[int, Head]:
+        """The study's row, and its head."""
+        query = "SELECT id, position, hash FROM studies WHERE identity = ?"
+        found = connection.execute(query, (self.identity,)).fetchone()
+        if found is None:
+            raise is_another(self.store.shown)
+        return found[0], Head(*found[1:])
+
+    def read(self, after: Head | None = None) -> Iterator[Entry]:
+        after = after or self.start
+        found = self.store.fetch(READ, after.position, self.identity)
+        if not found:
+            raise is_another(self.store.shown)
+        rows = [Row(position, tuple(words), hash_) for _, _, position, *words, hash_ in found if position is not None]
+        return read_on(rows, after, Head(*found[0][:2]), self.store.shown)
 
     @contextmanager
     def lock_asks(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
