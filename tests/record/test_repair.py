@@ -49,6 +49,18 @@ def test_the_longest_sound_prefix_is_kept(tmp_path: Path) -> None:
     assert Study.open(f"sqlite:///{new}", "b").ask().number == 4
 
 
+def test_what_was_written_together_is_kept_together(tmp_path: Path) -> None:
+    old, new = tmp_path / "lab.db", tmp_path / "new.db"
+    study = fill(f"sqlite:///{old}", "a")
+    study.ask(n=3)
+    study.disconnect()
+    damage(old, "UPDATE events SET number = 70 WHERE position = 11")
+    done = repair(f"sqlite:///{old}", new)
+    assert done.events == 8
+    assert done.left_out[0].startswith("a: left out from event 9 on (the store is damaged (event 11:")
+    assert check(f"sqlite:///{new}").ok
+
+
 def test_a_repair_keeps_the_hashes(tmp_path: Path) -> None:
     """So a head that was kept elsewhere still stands for the record."""
     url, new = f"sqlite:///{tmp_path}/lab.db", tmp_path / "new.db"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -45,17 +44,13 @@ def use_one_thread() -> Iterator[None]:
                     library.set_num_threads(threads)
 
 
-def _start_again_in_child() -> None:
-    """In a forked child no thread asks for one BLAS thread any more."""
+def forget_threads() -> None:
+    """For a forked child: none of the threads that ask for one BLAS thread is in it."""
     _Held.lock = threading.Lock()
     if _Held.count:
         _Held.count = 0
         for library, threads in _Held.before:
             library.set_num_threads(threads)
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_start_again_in_child)
 
 
 @cache

@@ -36,6 +36,12 @@ def hold(lock: Lock) -> Iterator[None]:
         next(release, None)  # if an interrupt came just before it was released
 
 
+def run_in_children(work: Callable[[], object]) -> None:
+    """Run some work in every forked child, before anything else in it."""
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(after_in_child=work)
+
+
 _renewals: dict[int, tuple[weakref.ref[Any], Callable[[Any], None]]] = {}
 
 
@@ -51,5 +57,4 @@ def _renew_all() -> None:
             renew(alive)
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_renew_all)
+run_in_children(_renew_all)

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from belated.errors import BelatedError, InvalidInput
+from belated.record.events import Adjusted, Asked, Event
 from belated.record.ledger import Store, open_store
 from belated.record.ledger.chain import Row, begin_chain, follow_chain
 from belated.record.ledger.sqlite import SQLiteStore, copy_files, find_path
@@ -66,14 +67,25 @@ def _open_untouched(url: str) -> Iterator[Store]:
 
 def _list_sound(place: Store, name: str) -> tuple[list[Row], str]:
     """The events up to the first one that is not sound, and what is wrong with that one."""
-    origin, rows = place.find_origin(name), list[Row]()
+    origin, rows, events, reason = place.find_origin(name), list[Row](), list[Event](), ""
+    head = begin_chain(origin.identity, origin.spec)
     try:
         for row in place.list_rows(name):
-            rows.append(row)
-            for _ in follow_chain(rows[-1:], rows[-2].head if rows[1:] else begin_chain(*origin[:2]), "the store"):
-                pass
+            for entry in follow_chain([row], head, "the store"):
+                rows.append(row)
+                events.append(entry.event)
+                head = entry.head
+        if head.position < origin.events:
+            reason = f"event {head.position + 1} is missing"
     except BelatedError as error:
-        return rows[:-1], str(error)
-    if len(rows) < origin.events:
-        return rows, f"there were {origin.events}"
-    return rows, ""
+        reason = str(error)
+    while events and reason and _needs_another(events[-1]):
+        events.pop()
+    return rows[: len(events)], reason
+
+
+def _needs_another(event: Event) -> bool:
+    """Whether it was written together with the event after it: in a batch, with its outcome, or before its ask."""
+    if isinstance(event, Asked):
+        return event.part < event.parts - 1 or event.told_at_once
+    return isinstance(event, Adjusted)

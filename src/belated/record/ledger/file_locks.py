@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from belated.errors import Unreachable
-from belated.record.locks import hold
+from belated.record.locks import hold, run_in_children
 
 LOOK = 1.0  # seconds between two looks at who holds a lock
 MOST_STOPPED = 10.0  # seconds to wait for a process that is stopped
@@ -167,7 +167,7 @@ def _start_again_in_child() -> None:
         file.fd = -1
 
 
-os.register_at_fork(after_in_child=_start_again_in_child)
+run_in_children(_start_again_in_child)
 
 
 @contextmanager

@@ -39,6 +39,7 @@ from belated.record.ledger.chain import (
     went_back,
 )
 from belated.record.ledger.schema import read_migrations
+from belated.record.locks import run_in_children
 
 try:
     import psycopg
@@ -95,8 +96,7 @@ def _close_sockets_in_child() -> None:
     _open.clear()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_close_sockets_in_child)
+run_in_children(_close_sockets_in_child)
 
 
 def _close_connections(connections: list[Connection], process: int) -> None:
