@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tests.support.studies import Place, state_of
 
 # A connection that is in nobody's hands at that instant is closed when it is collected.
 pytestmark = pytest.mark.filterwarnings("ignore:.*was deleted while still open.*:ResourceWarning")
+FRESH = 40  # interrupts that one study goes through
 SOON = 60.0  # seconds after which a call counts as stuck
 CALLS: dict[str, Callable[[Study], object]] = {
     "ask": lambda study: study.ask(),
@@ -32,8 +34,8 @@ CALLS: dict[str, Callable[[Study], object]] = {
 SOME = [pytest.param(97, id="some"), pytest.param(1, id="all", marks=[pytest.mark.long, pytest.mark.faults])]
 
 
-def begin(place: Place) -> Study:
-    study = place.create(initial=10**6)
+def begin(place: Place, name: str = "lab") -> Study:
+    study = place.create(name, initial=10**6)
     study.tell(study.ask(), 0.5)
     study.ask()
     return study
@@ -60,15 +62,17 @@ def check_handle(study: Study, other: Study, pool: ThreadPoolExecutor) -> None:
 @pytest.mark.parametrize("call", CALLS)
 def test_an_interrupt_at_any_instruction(place: Place, call: str, every: int) -> None:
     study = begin(place)
-    other = place.another(study)
-    struck = 0
+    other, struck = place.another(study), 0
+    prepare(study, other, call)
+    positions = list_positions(lambda: CALLS[call](study))
+    assert len(positions) > 100
     with ThreadPoolExecutor(1) as pool:
-        prepare(study, other, call)
-        positions = list_positions(lambda: CALLS[call](study))
-        assert len(positions) > 100
-        for position in positions[::every]:
+        for i, position in enumerate(positions[::every]):
+            if i % FRESH == 0:  # a study that grows makes the test slow
+                study = begin(place, f"lab-{i}")
+                other = place.another(study)
             prepare(study, other, call)
-            struck += interrupt_at(lambda: CALLS[call](study), position)
+            struck += interrupt_at(partial(CALLS[call], study), position)
             check_handle(study, other, pool)
     assert struck >= len(positions) / every / 4
 
@@ -77,10 +81,12 @@ def test_an_interrupt_at_any_instruction(place: Place, call: str, every: int) ->
 @pytest.mark.faults
 def test_an_interrupt_at_a_random_instant(durable: Place) -> None:
     """By a signal, wherever it strikes: 1,000 on each store."""
-    study = begin(durable)
-    other, rng, struck = durable.another(study), np.random.default_rng(0), 0
+    rng, struck = np.random.default_rng(0), 0
     with ThreadPoolExecutor(1) as pool:
         for i in range(1000):
+            if i % FRESH == 0:
+                study = begin(durable, f"lab-{i}")
+                other = durable.another(study)
             call = list(CALLS)[i % len(CALLS)]
             prepare(study, other, call)
             begun = time.perf_counter()

@@ -8,14 +8,13 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
 
 from belated import Unreachable
 from belated.record.ledger import file_locks
-from belated.record.ledger.file_locks import hold_byte
 from tests.support.processes import fork, wait
 
 SOON = 30.0
@@ -28,13 +27,17 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
+def hold_first(database: Path, byte: int, waiting: Callable[[], object] | None = None) -> AbstractContextManager[None]:
+    return file_locks.hold_first(str(database), byte, waiting)
+
+
 @contextmanager
 def held_elsewhere(database: Path, byte: int) -> Iterator[int]:
     """The id of another process that holds a byte; it is killed at the end."""
     out, into = os.pipe()
 
     def work() -> None:
-        with hold_byte(database, byte):
+        with hold_first(database, byte):
             os.write(into, b".")
             time.sleep(120)
 
@@ -62,12 +65,12 @@ def in_thread(work: Callable[[], object]) -> threading.Event:
 
 
 def take(database: Path, byte: int) -> None:
-    with hold_byte(database, byte):
+    with hold_first(database, byte):
         pass
 
 
 def test_threads_exclude_each_other_byte_by_byte(database: Path) -> None:
-    with hold_byte(database, 2):
+    with hold_first(database, 2):
         same, another = in_thread(lambda: take(database, 2)), in_thread(lambda: take(database, 3))
         assert another.wait(SOON)
         assert not same.wait(0.2)
@@ -76,13 +79,13 @@ def test_threads_exclude_each_other_byte_by_byte(database: Path) -> None:
 
 def test_who_waits_is_asked_to_do_something_first(database: Path) -> None:
     calls: list[str] = []
-    with hold_byte(database, 2, lambda: calls.append("free")):
+    with hold_first(database, 2, lambda: calls.append("free")):
         pass
     with held_elsewhere(database, 2) as pid:
         waiting = threading.Event()
 
         def wait_for_it() -> None:
-            with hold_byte(database, 2, waiting.set):
+            with hold_first(database, 2, waiting.set):
                 calls.append("mine")
 
         done = in_thread(wait_for_it)
@@ -95,7 +98,7 @@ def test_who_waits_is_asked_to_do_something_first(database: Path) -> None:
 
 def test_another_thread_lets_go_of_its_byte_and_not_of_mine(database: Path) -> None:
     """The locks are those of the process, and closing a descriptor would drop them all."""
-    with hold_byte(database, 2):
+    with hold_first(database, 2):
         take(database, 3)
         pid = fork(lambda: take(database, 2))
         time.sleep(0.2)
@@ -145,6 +148,6 @@ def test_the_lock_file_has_the_mode_of_the_database(database: Path, mode: int) -
 
 def test_the_lock_file_is_closed_when_nobody_uses_it(database: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    with hold_byte(database, 0), hold_byte(database, 2):
+    with hold_first(database, 0), hold_first(database, 2):
         assert len(os.listdir("/proc/self/fd")) == before + 1
     assert len(os.listdir("/proc/self/fd")) == before

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from belated.record.ledger.file_locks import hold_byte
+from belated.record.ledger.file_locks import hold_first
 from tests.contracts.ledger import Handles, LedgerContract, open_handles
 from tests.support.processes import fork, wait
 
@@ -31,11 +31,11 @@ def test_a_lock_is_let_go_though_a_fork_has_a_copy(tmp_path: Path) -> None:
     def sleep() -> None:
         time.sleep(60)
 
-    with hold_byte(path, 0):
+    with hold_first(str(path), 0):
         pid = fork(sleep)
 
     def take() -> None:
-        with hold_byte(path, 0):
+        with hold_first(str(path), 0):
             got.set()
 
     thread = threading.Thread(target=take)

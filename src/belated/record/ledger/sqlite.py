@@ -1,9 +1,9 @@
 """A store in one SQLite file, for one person or sixteen processes on one machine.
 
 WAL with synchronous=FULL: what was acknowledged survives a power cut. Every write and every checkpoint holds a lock
-beside the database (file_locks.py): the kernel keeps the queue, while SQLite's own busy handler polls. This also avoids
-the WAL-reset race of SQLite before 3.51.3. Asks of one study wait for a second lock, which tells never take. A third
-lock is for the next ask in the queue: it reads new events while the ask before it computes.
+beside the database (file_locks.py), which is fairer and quicker than SQLite's own busy handler, and avoids the
+WAL-reset race of SQLite before 3.51.3. Asks of one study wait for a lock of their own, which tells never take; the next
+ask in the queue reads new events while the ask before it computes.
 
 SQLite must not be open during a fork, even if the child opens its own connections: the child would assume locks that
 only its parent holds, and the parent's last close would remove the WAL that the child uses. So every connection of this
@@ -22,7 +22,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -51,7 +51,7 @@ from belated.record.locks import hold
 from belated.validation import format_value
 
 try:
-    from belated.record.ledger.file_locks import hold_byte
+    from belated.record.ledger.file_locks import hold_first
 except ModuleNotFoundError:
     raise Unavailable(
         "a SQLite study needs the file locks of a POSIX system such as Linux or macOS; "
@@ -60,7 +60,7 @@ except ModuleNotFoundError:
 
 APPLICATION = 0x62656C61  # "bela", in the file's header
 PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
-WRITE = 0  # the byte of the lock that all writers wait for; those of study i are 2i (an ask) and 2i + 1 (the next ask)
+WRITES = 0  # the queue of all writers; asks of study 1, 2, ... have queues 1, 2, ...
 
 
 _using = threading.RLock()  # held while a connection of this process is in use, and over a fork
@@ -112,7 +112,7 @@ def copy_files(path: Path, folder: Path) -> Path:
     """Copy a file with its write-ahead log into a folder, while nobody writes."""
     try:
         locked = path.with_name(f"{path.name}-lock").exists()
-        with hold_byte(path.resolve(), WRITE) if locked else nullcontext():
+        with hold_first(os.path.realpath(path), WRITES) if locked else nullcontext():
             for each in (path, path.with_name(f"{path.name}-wal")):
                 if each == path or each.exists():
                     shutil.copy(each, folder / each.name)
@@ -128,6 +128,8 @@ class SQLiteStore:
     path: Path
     _connection: sqlite3.Connection | None = field(default=None, repr=False)
     _file: tuple[int, int] | None = field(default=None, repr=False)  # device and inode of what is open
+    _name: str = field(default="", repr=False)  # its path without links
+    _folder: str = field(default="", repr=False)  # device and inode of its folder
 
     @classmethod
     def at(cls, url: str, *, create: bool) -> SQLiteStore:
@@ -239,7 +241,7 @@ class SQLiteStore:
                 return
             try:
                 # Under the lock: of two that close at once, each would leave the checkpoint to the other.
-                with self.hold_byte(WRITE):
+                with self.hold_first(WRITES):
                     self._finalizer()
             except BelatedError:
                 self._finalizer()
@@ -253,7 +255,8 @@ class SQLiteStore:
             self.close()
         if self._connection is None:
             connection = self._connect()
-            self._file = found
+            self._file, self._name = found, os.path.realpath(self.path)
+            self._folder = "{0.st_dev}:{0.st_ino}".format(os.stat(os.path.dirname(self._name)))
             self._finalizer = weakref.finalize(self, connection.close)
             self._finalizer.atexit = False
             _close_at_exit(os.getpid())
@@ -264,7 +267,7 @@ class SQLiteStore:
     def _identify(self) -> tuple[int, int]:
         """The device and inode of what the path names now."""
         try:
-            found = self.path.stat()
+            found = os.stat(self.path)
         except OSError as error:
             raise Unreachable(f"{self.shown} cannot be opened ({error.strerror})") from None
         return found.st_dev, found.st_ino
@@ -294,7 +297,7 @@ class SQLiteStore:
     @contextmanager
     def _transact(self) -> Iterator[sqlite3.Connection]:
         try:
-            with hold(_using), self.hold_byte(WRITE):
+            with hold(_using), self.hold_first(WRITES):
                 connection = self.connection
                 if connection.in_transaction:
                     connection.rollback()  # an interrupt came just before it was
@@ -326,30 +329,31 @@ class SQLiteStore:
         """Two names of one file have two write-ahead logs: whoever uses the second would not see the first one's.
 
         So the name in use is kept in the file. After a move the new name takes its place; True if it did just now."""
-        mine = self.path.resolve()
-        folder = "{0.st_dev}:{0.st_ino}".format(mine.parent.stat())
         kept = connection.execute("SELECT path, folder FROM place").fetchone()
-        if kept == (str(mine), folder) or (kept and (Path(kept[0]).name, kept[1]) == (mine.name, folder)):
-            return False  # the same folder may be mounted at two places
-        if kept and Path(kept[0]).resolve() != mine:
+        if kept == (self._name, self._folder):
+            return False
+        if kept is not None and os.path.realpath(kept[0]) != self._name:
             other = Path(kept[0])
-            if other.exists() and os.path.samefile(other, mine):
+            if (other.name, kept[1]) == (os.path.basename(self._name), self._folder):
+                return False  # the same folder, mounted at two places
+            if other.exists() and os.path.samefile(other, self._name):
                 raise Unreachable(
-                    f"{mine} and {other} are two names of one file, whose changes would be lost to each other; "
+                    f"{self._name} and {other} are two names of one file, whose changes would be lost to each other; "
                     f"use {other}, or remove one of the two names"
                 )
             if not other.exists() and _has_wal(other):
                 raise Unreachable(
-                    f"{mine} was moved away from its newest events, which are in {other}-wal; move that file along too"
+                    f"{self._name} was moved away from its newest events, which are in {other}-wal; "
+                    "move that file along too"
                 )
         connection.execute("DELETE FROM place")
-        connection.execute("INSERT INTO place VALUES (?, ?)", (str(mine), folder))
+        connection.execute("INSERT INTO place VALUES (?, ?)", (self._name, self._folder))
         return True
 
-    def hold_byte(self, byte: int, waiting: Callable[[], object] | None = None) -> AbstractContextManager[None]:
-        """Hold one of the locks beside the file; `waiting` is called first if another process has it."""
+    def hold_first(self, queue: int, waiting: Callable[[], object] | None = None) -> AbstractContextManager[None]:
+        """Be the first one of a queue beside the file; `waiting` is called by whoever is next."""
         self._identify()  # if it is gone, that is what to say
-        return hold_byte(self.path.resolve(), byte, waiting)
+        return hold_first(self._name or os.path.realpath(self.path), queue, waiting)
 
     def _migrate(self, create: bool) -> None:
         """Create the tables, or bring them to this version, in one transaction."""
@@ -378,7 +382,7 @@ class SQLiteStore:
         if version == newest:
             return
         try:
-            with hold(_using), self.hold_byte(WRITE):
+            with hold(_using), self.hold_first(WRITES):
                 self.connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
             raise self._explain_errors(error, "written") from None
@@ -471,9 +475,7 @@ class SQLiteLedger:
     @contextmanager
     def lock_asks(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
         ready = None if meanwhile is None else partial(meanwhile, self)
-        with ExitStack() as held:
-            with self.store.hold_byte(2 * self.study + 1):
-                held.enter_context(self.store.hold_byte(2 * self.study, ready))
+        with self.store.hold_first(self.study, ready):
             yield self
 
     def close(self) -> None:
