@@ -69,6 +69,7 @@ def test_an_interrupt_at_any_instruction(place: Place, call: str, every: int) ->
     with ThreadPoolExecutor(1) as pool:
         for i, position in enumerate(positions[::every]):
             if i % FRESH == 0:  # a study that grows makes the test slow
+                place.disconnect()
                 study = begin(place, f"lab-{i}")
                 other = place.another(study)
             prepare(study, other, call)
@@ -85,6 +86,7 @@ def test_an_interrupt_at_a_random_instant(durable: Place) -> None:
     with ThreadPoolExecutor(1) as pool:
         for i in range(1000):
             if i % FRESH == 0:
+                durable.disconnect()
                 study = begin(durable, f"lab-{i}")
                 other = durable.another(study)
             call = list(CALLS)[i % len(CALLS)]

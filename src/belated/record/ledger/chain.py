@@ -11,9 +11,10 @@ computes the whole chain anew is found only by a head that was kept elsewhere.
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from belated.errors import StoreChanged, Unreadable
 from belated.record.events import Event, parse_event
@@ -108,6 +109,28 @@ def follow_chain(rows: Iterable[Row], after: Head, where: str) -> Iterator[Entry
         yield Entry(event, head)
 
 
+def parse_spec(found: Sequence[Any], where: str) -> Mapping[str, Any]:
+    """The settings of a study, if they are as they were written.
+
+    found  identity, spec, position and hash of its head, and the columns and hash of its first event"""
+    identity, spec, position, end, *columns, first = found
+    start = begin_chain(identity, spec)
+    if first is not None:
+        for _ in follow_chain([Row(1, tuple(columns), first)], start, where):
+            pass
+    elif position == 0 and end != start.hash:
+        raise _settings_damaged(where)
+    try:
+        plain: Mapping[str, Any] = json.loads(spec)
+    except ValueError:
+        raise _settings_damaged(where) from None
+    return plain
+
+
+def _settings_damaged(where: str) -> Unreadable:
+    return Unreadable(f"{where} is damaged (the study's settings are not as they were written)")
+
+
 def read_on(rows: Sequence[Row], after: Head, end: Head, where: str) -> Iterator[Entry]:
     """The events after one that was read before.
 
@@ -118,7 +141,7 @@ def read_on(rows: Sequence[Row], after: Head, end: Head, where: str) -> Iterator
             raise went_back(after, where)
         rows = rows[1:]
     elif end.position == 0 and end != after:
-        raise Unreadable(f"{where} is damaged (the study's settings are not as they were written)")
+        raise _settings_damaged(where)
     last = after
     for entry in follow_chain(rows, after, where):
         last = entry.head

@@ -35,6 +35,7 @@ from belated.record.ledger.chain import (
     hash_content,
     is_another,
     make_identity,
+    parse_spec,
     read_on,
     went_back,
 )
@@ -66,6 +67,10 @@ APPEND = "SELECT a.written, a.last_position, a.last_hash FROM belated_append(%s,
 APPEND_AND_LEAVE = APPEND.replace(
     "a.last_hash", "a.last_hash, pg_advisory_xact_lock(%s, %s), pg_advisory_unlock(%s, %s)"
 )
+SPEC: LiteralString = """
+SELECT identity, spec, s.position, s.hash, kind, number, key, part, body, e.hash
+FROM belated_studies AS s LEFT JOIN belated_events AS e ON e.study = s.id AND e.position = 1 WHERE name = %s
+"""
 # One statement, so that the study's row and its events are of one moment. The event that was read before comes first.
 READ = """
 SELECT s.position, s.hash, e.position, e.kind, e.number, e.key, e.part, e.body, e.hash
@@ -139,8 +144,8 @@ class PostgresStore:
         return self.run(lambda connection: connection.execute(insert, words).rowcount == 1)
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
-        row = self._fetch_one("SELECT spec FROM belated_studies WHERE name = %s", (name,))
-        return None if row is None else json.loads(row[0])
+        row = self._fetch_one(SPEC, (name,))
+        return None if row is None else parse_spec(row, self.shown)
 
     def names(self) -> list[str]:
         rows = self.run(lambda c: c.execute("SELECT name FROM belated_studies").fetchall())

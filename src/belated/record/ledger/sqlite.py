@@ -42,6 +42,7 @@ from belated.record.ledger.chain import (
     hash_content,
     is_another,
     make_identity,
+    parse_spec,
     read_on,
     went_back,
 )
@@ -154,9 +155,8 @@ class SQLiteStore:
             return connection.execute(insert, words).rowcount == 1
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
-        rows = self.fetch("SELECT spec FROM studies WHERE name = ?", name)
-        spec: Mapping[str, Any] | None = json.loads(rows[0][0]) if rows else None
-        return spec
+        rows = self.fetch(SPEC, name)
+        return parse_spec(rows[0], self.shown) if rows else None
 
     def names(self) -> list[str]:
         return [name for (name,) in self.fetch("SELECT name FROM studies ORDER BY name")]
@@ -211,7 +211,7 @@ class SQLiteStore:
         try:
             with hold(_using):
                 return self.connection.execute(query, words).fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._explain_errors(error, "read") from None
 
     def faults(self) -> list[str]:
@@ -231,7 +231,7 @@ class SQLiteStore:
 
     def _explain_errors(self, error: Exception, verb: str) -> BelatedError:
         """One sentence for the user: the file is damaged, or the disk failed."""
-        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+        if not isinstance(error, sqlite3.OperationalError):
             return Unreadable(f"the file {self.path} is damaged ({error})")
         return Unreachable(f"the file {self.path} could not be {verb} ({error}); try again when that is fixed")
 
@@ -281,7 +281,7 @@ class SQLiteStore:
             connection.execute("PRAGMA foreign_keys = ON")
         except sqlite3.OperationalError as error:
             raise Unreachable(f"{self.shown} cannot be opened ({error})") from None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
         return connection
 
@@ -367,7 +367,7 @@ class SQLiteStore:
                 (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 (page,) = connection.execute("PRAGMA page_size").fetchone()
                 connection.execute("COMMIT")
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
         if tables and application != APPLICATION:
             raise Unreadable(f"{self.path} belongs to another program; name another file")
@@ -422,6 +422,10 @@ def _seal(connection: sqlite3.Connection) -> None:
         )
 
 
+SPEC = """
+SELECT identity, spec, s.position, s.hash, kind, number, key, part, body, e.hash
+FROM studies AS s LEFT JOIN events AS e ON e.study = s.id AND e.position = 1 WHERE name = ?
+"""
 # One statement, so that the study's row and its events are of one moment. The event that was read before comes first.
 READ = """
 SELECT s.position, s.hash, e.position, e.kind, e.number, e.key, e.part, e.body, e.hash
