@@ -47,7 +47,7 @@ test-wheel: $(STAMP)  ## build the wheel, install it in an empty environment, an
 bench: $(STAMP)  ## measure the speed of an ask, as ratios measured in one run
 	@$(PY) -m benchmarks.speed
 
-bench-ledger: $(STAMP)  ## measure ask + tell on SQLite and PostgreSQL from 1 and 16 processes, beside Optuna
+bench-ledger: $(STAMP)  ## measure ask + tell on SQLite and PostgreSQL from 1 and 16 processes, beside Optuna and bare appends
 	@$(PY) -m benchmarks.ledger
 
 bench-regret: $(STAMP).peers  ## measure the regret on public tasks, ours and other packages'; QUICK=1: ten minutes

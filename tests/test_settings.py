@@ -5,10 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -291,18 +288,9 @@ def test_fits_of_version_0_1_looked_at_the_heard() -> None:
     assert Settings.of(spec).algorithm == belated.algorithms.paper("GP-UCB-SDF", fitted_to="heard")
 
 
-def test_a_spec_of_version_0_1_still_opens(tmp_path: Path) -> None:
-    """The setting that is called regret now was stored as objective."""
-    url = f"sqlite:///{tmp_path}/lab.db"
-    study = Study.create(url, "lab", space=X, silence="unknown", regret="cumulative", seed=0)
-    asked = study.ask()
-    study.disconnect()
-    with closing(sqlite3.connect(tmp_path / "lab.db")) as database, database:
-        (spec,) = database.execute("SELECT spec FROM studies").fetchone()
-        old = json.loads(spec)
-        old["objective"] = old.pop("regret")
-        database.execute("UPDATE studies SET spec = ?", [json.dumps(old)])
-    again = Study.open(url, "lab")
-    assert again.settings.regret == "cumulative"
-    assert again.replay(asked.number).same
-    assert Study.create(url, "lab", space=X, silence="unknown", regret="cumulative", seed=0).rounds == 1
+def test_a_spec_of_version_0_1_is_still_read() -> None:
+    """The setting that is called regret now was stored as objective; a whole store of then is in the ledger's tests."""
+    settings = create(silence="unknown", regret="cumulative").settings
+    old = settings.spec()
+    old["objective"] = old.pop("regret")
+    assert Settings.of(old) == settings

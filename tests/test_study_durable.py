@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,8 @@ import belated.study
 from belated import AlreadyTold, Choice, Integer, InvalidInput, KeyTaken, NothingHeard, Outside, Real, Study
 from belated.errors import AlreadyExists, BelatedError, Closed, UnknownStudy, Unreachable, Unreadable
 from belated.learner.blas import describe_versions
-from belated.record.events import Amended, Asked, Ended, Refused, Told
+from belated.record.events import Amended, Asked, Ended, Event, Refused, Told
+from belated.record.ledger.chain import Head
 from belated.record.ledger.memory import MemoryLedger
 from tests.contracts.ledger import asked, told
 from tests.support.refusals import refusal
@@ -289,7 +290,7 @@ def test_a_newer_schema(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    bad_file(path, Unreadable, "was written by a newer belated (schema 99, this one knows 1)")
+    bad_file(path, Unreadable, "was written by a newer belated (schema 99, this one knows 2)")
 
 
 def test_a_half_copied_file(tmp_path: Path) -> None:
@@ -494,11 +495,11 @@ class Crossed(MemoryLedger):
 
     first: Callable[[], object] | None = None
 
-    def append(self, written: Any) -> int:
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
         first, self.first = self.first, None
         if first is not None:
             first()
-        return super().append(written)
+        return super().append(events, seen)
 
 
 def test_what_was_written_first_counts_when_calls_cross() -> None:

@@ -58,6 +58,10 @@ class Unreachable(BelatedError, ConnectionError):
     """The store cannot be reached."""
 
 
+class StoreChanged(BelatedError, RuntimeError):
+    """The store is no longer what this study has read: it went back in time, was moved, or is another one."""
+
+
 class NothingHeard(BelatedError, LookupError):
     """No outcome has been heard yet; tell one first."""
 

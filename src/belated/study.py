@@ -12,7 +12,8 @@ import re
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
@@ -28,9 +29,11 @@ from belated.errors import (
     KeyTaken,
     NothingHeard,
     SilenceWarning,
+    StoreChanged,
     Taken,
     UnknownStudy,
     UnknownTrial,
+    Unreadable,
 )
 from belated.learner.algorithms import Algorithm
 from belated.learner.blas import describe_versions, use_one_thread
@@ -47,7 +50,9 @@ from belated.record.choices import (
 )
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told
 from belated.record.ledger import Ledger, open_store
+from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
+from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
 from belated.record.trials import KeyedCall, TrialRecord
 from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, WorstValue
@@ -73,6 +78,7 @@ if TYPE_CHECKING:
     from belated.execution.optimize import Run
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
+MOST_TRIES = 100  # to write something; each follows what another process wrote first
 LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
 AnEvent = TypeVar("AnEvent", bound=Event)
 
@@ -89,11 +95,18 @@ class Study:
 
     def __init__(self, settings: Settings, ledger: Ledger, name: str | None, clock: Callable[[], float]) -> None:
         """Use Study.create or Study.open."""
-        self.name, self.clock = name, clock
-        self._ledger, self._created, self._state, self._cache = ledger, settings, State(settings), Cache()
-        self._lock = threading.RLock()  # for the state; never held while a choice or a belief is computed
-        self._cache_lock = threading.Lock()  # for the cache, held while one is computed
+        self._ledger, self._created, self.name, self.clock = ledger, settings, name, clock
+        self._begin()
+        renew_in_children(self, Study._begin)
         self._sync()
+
+    def _begin(self) -> None:
+        """Begin with nothing read; in a forked child too, where another thread may have been at work before."""
+        self._state, self._cache = State(self._created), Cache()
+        self._head: Head | None = None  # of the last event that the state has
+        self._sound = True  # False while an event is applied: after an exception there, the state is built again
+        self._lock = threading.RLock()  # for the state; never held while a choice or a belief is computed
+        self._cache_lock = threading.RLock()  # for the cache, held while one is computed
 
     @classmethod
     def create(
@@ -284,7 +297,7 @@ class Study:
             self._sync(turn)
 
             def events() -> list[Asked | Adjusted]:
-                with self._lock:
+                with self._hold_state():
                     if self._find_by_key(key, call) is not None:
                         return []
                     if self._state.closed:
@@ -292,7 +305,7 @@ class Study:
                 return self._choose(count, words, fixed, key)
 
             asked = [event.number for event in self._write(events, turn) if isinstance(event, Asked)]
-        with self._lock:
+        with self._hold_state():
             before = self._find_by_key(key, call)
             first = before.event.number if before is not None else asked[0]
             trials = [self._read_trial(s) for s in range(first, first + count)]
@@ -307,14 +320,14 @@ class Study:
         events: list[Asked | Adjusted] = []
         for part in range(count):
             considered_at = self._read_clock()
-            with self._lock:
+            with self._hold_state() as now:
                 if part == 0:
-                    knew, state = self._state.position, self._state if count == 1 else self._state.fork()
+                    knew, state = now.position, now if count == 1 else now.fork()
                     change = self._consider_patience(considered_at)
                 number, before = state.next_number, state.versions
                 compute = prepare_choice(state, considered_at, context, fixed)
-            with self._cache_lock, use_one_thread():
-                choice = compute(self._cache)
+            with self._use_cache() as cache, use_one_thread():
+                choice = compute(cache)
             event = Asked(
                 number=number,
                 params=decode_choice(self.settings, choice.x, fixed),
@@ -368,7 +381,7 @@ class Study:
         >>> study.tell(2, 0.83).status
         'duplicate'
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             number = self._find_number(trial)
             y, sigma, when = require_number(value), self._check_noise(noise), self._read_time(at)
@@ -436,7 +449,7 @@ class Study:
         words, _ = self._state.encode_context(context)
         self.settings.space.encode(params)  # refuses what does not lie in the space
         given = self.settings.space.as_given(params)
-        with self._ledger.lock_asks(self._sync) as turn, self._lock:
+        with self._ledger.lock_asks(self._sync) as turn, hold(self._lock):
             self._sync(turn)
             y, sigma = None if value is None else require_number(value), self._check_noise(noise)
             if sigma is not None and y is None:
@@ -478,7 +491,7 @@ class Study:
         >>> study.tell(1, 0.4).status  # it turned up after all
         'heard'
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             number = self._find_number(trial)
             if kind not in FAILURES:
@@ -524,7 +537,7 @@ class Study:
             raise InvalidInput(f"reason must say why (got {format_value(reason)})")
         if not is_writable(reason):
             raise InvalidInput(f"reason must be text that UTF-8 can hold (got {format_value(reason)})")
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             if trial is None:
                 if value is not None or noise is not None or (floor is None and limits is None):
@@ -558,7 +571,7 @@ class Study:
             ...
         belated.errors.Closed: This study is closed: outcomes are still accepted, queries are no longer asked.
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             self._write(lambda: [] if self._state.closed else [Ended(at=self._read_clock())])
 
@@ -636,7 +649,7 @@ class Study:
         >>> [(trial.number, trial.status) for trial in study.trials()]
         [(1, 'pending'), (2, 'heard')]
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             return [self._read_trial(s) for s in range(1, self._state.next_number)]
 
@@ -649,7 +662,7 @@ class Study:
         >>> study.trial(1).outcome
         0.83
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             return self._read_trial(self._find_number(number))
 
@@ -662,7 +675,7 @@ class Study:
         >>> [type(event).__name__ for event in study.events()]
         ['Asked', 'Told']
         """
-        return list(self._ledger.read())
+        return [entry.event for entry in self._ledger.read()]
 
     def hyperparameters(self) -> list[Hyperparameters]:
         """Every set of hyperparameters found so far, the newest last.
@@ -672,7 +685,7 @@ class Study:
         >>> study.hyperparameters()  # nothing was fitted yet
         []
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             return list(self._state.fits)
 
@@ -686,7 +699,7 @@ class Study:
         >>> study.rounds
         4
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             return len(self._state.rows)
 
@@ -700,7 +713,7 @@ class Study:
         >>> study.closed
         True
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             return self._state.closed
 
@@ -717,7 +730,7 @@ class Study:
         >>> print(study.floor)
         no floor stated: the worst outcome heard, 0.25, stands in
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             return find_worst(self._state, self._read_clock())
 
@@ -740,7 +753,7 @@ class Study:
         >>> study.best().params
         {'x': 0.8}
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             wanted = None if context is None else self._state.encode_context(context)[0]
             sign = self.settings.objective.sign
@@ -762,15 +775,15 @@ class Study:
         >>> study.recommend()
         {'x': 0.5}
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             _, z = self._state.encode_context(context)
             if not any(row.told is not None for row in self._state.rows):
                 raise NothingHeard
             known = gather_knowledge(self._state, self._read_clock())
             situation = find_situation(self._state, known.history, z)
-        with self._cache_lock:
-            x = find_best_mean(known, situation, self.seed, self._cache)
+        with self._use_cache() as cache:
+            x = find_best_mean(known, situation, self.seed, cache)
         return self.settings.space.decode(x)
 
     def posterior(self, points: Sequence[Params], context: Params | None = None, *, pending: bool = False) -> Belief:
@@ -794,11 +807,11 @@ class Study:
             raise InvalidInput(f"points must be a list of dictionaries (got {format_value(points)})")
         _, z = self._state.encode_context(context)
         Q = self.settings.space.encode_all(points)
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             known = gather_knowledge(self._state, self._read_clock())
-        with self._cache_lock:
-            return believe_at(known, z, Q, self._cache, pending=pending)
+        with self._use_cache() as cache:
+            return believe_at(known, z, Q, cache, pending=pending)
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
         """The delays so far: how long outcomes take, how many are still to come, and whether delays
@@ -817,7 +830,7 @@ class Study:
         """
         from belated.delays.report import report_delays
 
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             report = report_delays(self._state, self._read_clock(), by)
         if report.warning:
@@ -839,7 +852,7 @@ class Study:
         """
         from belated.delays.advice import AdviceBasis
 
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             basis = AdviceBasis.of(self._state, self._read_clock(), by)
         return replace(basis.advise(), warning=basis.delays.warning)
@@ -853,12 +866,12 @@ class Study:
         >>> study.replay(1).params == trial.params
         True
         """
-        with self._lock:
+        with hold(self._lock):
             self._sync()
             asked = self._state.rows[self._find_number(number) - 1].asked
         if asked.by_hand:
             raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
-        return replay_choice(self._created, self._ledger.read(), asked)
+        return replay_choice(self._created, self.events(), asked)
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
@@ -907,28 +920,67 @@ class Study:
 
     def _sync(self, ledger: Ledger | None = None) -> None:
         """Read and apply the events that others have written."""
-        with self._lock:
-            for event in (ledger or self._ledger).read(self._state.position):
-                self._state.apply(event)
+        with hold(self._lock):
+            if not self._sound:
+                self._state, self._head = State(self._created), None
+            try:
+                self._apply(list((ledger or self._ledger).read(self._head)))
+            except StoreChanged:
+                self._sound = False  # the next call begins with the first event
+                raise
+
+    def _apply(self, entries: Sequence[Entry]) -> None:
+        """Apply the next events. An exception on the way leaves the state unsound."""
+        self._sound = False
+        for event, head in entries:
+            self._state.apply(event)
+            self._head = head
+        self._sound = True
+
+    @contextmanager
+    def _hold_state(self) -> Iterator[State]:
+        """The state as it was read last, while nobody changes it."""
+        with hold(self._lock):
+            if not self._sound:
+                self._sync()
+            yield self._state
 
     def _write(self, events: Callable[[], Sequence[AnEvent]], ledger: Ledger | None = None) -> Sequence[AnEvent]:
-        """Append the events that `events` makes from the state; if another process was first, read again and retry."""
-        while True:
+        """Append the events that `events` makes from the state; if another process was first, read again and retry.
+
+        What others wrote explains a refusal; if they wrote nothing, the refusal is an error."""
+        for _ in range(MOST_TRIES):
+            before = self._state.position
             made = events()
             if not made:
                 return made
-            with self._lock:
+            with hold(self._lock):
                 try:
-                    last = (ledger or self._ledger).append(made)
+                    head = (ledger or self._ledger).append(made, self._head)
                 except Taken:
                     self._sync(ledger)
+                    if self._state.position == before:
+                        break
                     continue
-                if last == self._state.position + len(made):  # nobody wrote in between
-                    for event in made:
-                        self._state.apply(event)
+                except StoreChanged:
+                    self._sound = False
+                    raise
+                if self._sound and head.position == self._state.position + len(made):  # nobody wrote in between
+                    self._apply([Entry(event, head) for event in made])
                 else:
                     self._sync(ledger)
                 return made
+        raise Unreadable(
+            "the store refuses this event as written before, and has no event that says so; check the store"
+        )
+
+    @contextmanager
+    def _use_cache(self) -> Iterator[Cache]:
+        """The cache for one computation; an exception on the way leaves an empty one behind."""
+        with hold(self._cache_lock):
+            cache, self._cache = self._cache, Cache()
+            yield cache
+            self._cache = cache
 
     def _find_by_key(self, key: str | None, call: tuple[object, ...]) -> KeyedCall | None:
         """What the same call with this key recorded; None when the key is new."""

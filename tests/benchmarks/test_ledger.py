@@ -33,7 +33,8 @@ def by_section(lines: Sequence[Line], word: str) -> list[Line]:
 
 def test_every_load_is_measured_without_an_error(quick):
     loads = by_section(quick, "ask + tell")
-    assert [line.subject for line in loads] == ["belated, 1 client", "belated, 2 clients"]
+    systems = ("bare appends", "belated")
+    assert [line.subject for line in loads] == [f"{s}, {n}" for n in ("1 client", "2 clients") for s in systems]
     for line in loads:
         cells = line.cells
         assert LATENCIES <= set(cells)
@@ -44,9 +45,11 @@ def test_every_load_is_measured_without_an_error(quick):
 
 
 def test_what_it_promises_is_judged(quick):
-    one, two = by_section(quick, "ask + tell")
+    bare, one, _, two = by_section(quick, "ask + tell")
+    assert not bare.goals
+    assert one.cells["of appends"] == one.cells["pairs/s"] / bare.cells["pairs/s"]
     assert {goal.column for goal in one.goals} == {"ask p99 ms", "tell p99 ms", "errors"}
-    assert {goal.column for goal in two.goals} == {*(g.column for g in one.goals), "slowest / fastest"}
+    assert {goal.column for goal in two.goals} == {*(g.column for g in one.goals), "slowest / fastest", "of appends"}
     (many,) = [line for line in by_section(quick, "a tell") if line.goals]
     assert str(many.goals[0]) == "of an empty study's <= 1.5"
     (aged,) = by_section(quick, "reopened")

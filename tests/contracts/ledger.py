@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from belated.errors import Taken
+from belated.errors import StoreChanged, Taken
 from belated.record.events import (
     Amended,
     Asked,
@@ -27,6 +27,7 @@ from belated.record.events import (
     event_to_dict,
 )
 from belated.record.ledger import Ledger, open_store
+from belated.record.ledger.chain import Head
 from tests.support.examples import examples
 
 Handles = Callable[[], Ledger]  # each call another handle on the same events
@@ -57,8 +58,8 @@ def amended(number: int, value: float = 3.0) -> Amended:
     return Amended(number=number, reason="a typing error", at=0.0, value=value)
 
 
-def everything(ledger: Ledger) -> list[Event]:
-    return list(ledger.read())
+def everything(ledger: Ledger, after: Head | None = None) -> list[Event]:
+    return [entry.event for entry in ledger.read(after)]
 
 
 # Every event with every field, and values that a careless ledger would change.
@@ -162,21 +163,23 @@ class LedgerContract:
     def test_positions_count_from_one_in_the_order_of_writing(self, handles: Handles) -> None:
         ledger = handles()
         assert everything(ledger) == []
-        assert ledger.append([asked(1)]) == 1
-        assert ledger.append([asked(2), told(2), asked(3)]) == 4
-        assert ledger.append([refused(2)]) == 5
+        assert ledger.append([asked(1)]).position == 1
+        assert ledger.append([asked(2), told(2), asked(3)]).position == 4
+        assert ledger.append([refused(2)]).position == 5
         whole = [asked(1), asked(2), told(2), asked(3), refused(2)]
         assert everything(ledger) == whole
-        for after in range(7):
-            assert list(ledger.read(after)) == whole[after:]
+        for after, entry in enumerate(ledger.read(), start=1):
+            assert entry.head.position == after
+            assert everything(ledger, entry.head) == whole[after:]
 
     def test_two_handles_see_each_other_at_once(self, handles: Handles) -> None:
         one, two = handles(), handles()
-        assert one.append([asked(1)]) == 1
+        assert one.append([asked(1)]).position == 1
         assert everything(two) == [asked(1)]
-        assert two.append([told(1)]) == 2
-        assert list(one.read(1)) == [told(1)]
-        assert one.append([asked(2)]) == 3
+        (first,) = two.read()
+        assert two.append([told(1)]).position == 2
+        assert everything(one, first.head) == [told(1)]
+        assert one.append([asked(2)]).position == 3
         assert everything(handles()) == everything(two) == [asked(1), told(1), asked(2)]
 
     def test_what_was_read_stays_as_it_was(self, handles: Handles) -> None:
@@ -185,7 +188,7 @@ class LedgerContract:
         reading = two.read()
         first = next(reading)
         one.append([told(1)])
-        assert [first, *reading][:2] == [asked(1), asked(2)]
+        assert [entry.event for entry in [first, *reading]][:2] == [asked(1), asked(2)]
 
     def test_closing_a_handle_loses_nothing(self, handles: Handles) -> None:
         one, two = handles(), handles()
@@ -194,7 +197,29 @@ class LedgerContract:
         two.append([told(1)])
         one.close()
         assert everything(one) == [asked(1), told(1)]  # a closed handle opens again when it is used
-        assert one.append([asked(2)]) == 3
+        assert one.append([asked(2)]).position == 3
+
+    # Chained -------------------------------------------------------------------------------------------------------
+
+    def test_an_append_names_any_event_that_it_has_seen(self, handles: Handles) -> None:
+        """Not only the newest: what others write in between is no reason to refuse."""
+        one, two = handles(), handles()
+        heads = [one.append([asked(1)]), one.append([asked(2)]), one.append([told(2)])]
+        assert two.append([told(1)], heads[0]).position == 4
+        assert two.append([refused(1)], heads[2]).position == 5
+        assert [entry.head for entry in two.read()][:3] == heads
+
+    def test_an_event_that_is_not_there_is_a_reason_to_refuse(self, handles: Handles) -> None:
+        ledger = handles()
+        if type(ledger).__name__ == "MemoryLedger":
+            return  # nobody can change it
+        first = ledger.append([asked(1)])
+        for wrong in (Head(1, bytes(32)), Head(2, first.hash), Head(7, bytes(32))):
+            with pytest.raises(StoreChanged, match=f"event {wrong.position} of this study"):
+                ledger.append([asked(2)], wrong)
+            with pytest.raises(StoreChanged, match=f"event {wrong.position} of this study"):
+                list(ledger.read(wrong))
+        assert everything(ledger) == [asked(1)]
 
     # All or nothing -----------------------------------------------------------------------------------------------
 
@@ -207,7 +232,7 @@ class LedgerContract:
             with pytest.raises(Taken):
                 ledger.append([twice])
         assert everything(one) == everything(two) == before
-        assert two.append([Ended(at=0.0)]) == len(before) + 1  # no position was used up
+        assert two.append([Ended(at=0.0)]).position == len(before) + 1  # no position was used up
 
     @pytest.mark.parametrize("case", ONCE)
     def test_once_only_in_one_append(self, handles: Handles, case: str) -> None:
@@ -216,13 +241,13 @@ class LedgerContract:
         with pytest.raises(Taken):
             ledger.append([*before, twice])
         assert everything(ledger) == []
-        assert ledger.append(before) == len(before)
+        assert ledger.append(before).position == len(before)
 
     @pytest.mark.parametrize("case", OFTEN)
     def test_as_often_as_it_happens(self, handles: Handles, case: str) -> None:
         ledger = handles()
         for position, event in enumerate(OFTEN[case], start=1):
-            assert ledger.append([event]) == position
+            assert ledger.append([event]).position == position
         assert everything(handles()) == OFTEN[case]
 
     def test_several_events_are_written_together_or_not_at_all(self, handles: Handles) -> None:
@@ -232,7 +257,7 @@ class LedgerContract:
             with pytest.raises(Taken):
                 ledger.append(bad)
             assert everything(handles()) == [asked(1), told(1)]
-        assert ledger.append([asked(2), asked(3)]) == 4
+        assert ledger.append([asked(2), asked(3)]).position == 4
 
     @pytest.mark.parametrize("bad", [float("nan"), float("inf"), object()], ids=["nan", "inf", "object"])
     def test_what_json_cannot_say_is_not_written(self, handles: Handles, bad: Any) -> None:
@@ -242,7 +267,7 @@ class LedgerContract:
         with pytest.raises((ValueError, TypeError)):
             ledger.append([asked(1), asked(2, params={"x": bad})])
         assert everything(ledger) == []
-        assert ledger.append([asked(1)]) == 1
+        assert ledger.append([asked(1)]).position == 1
 
     # Values -------------------------------------------------------------------------------------------------------
 
@@ -256,11 +281,12 @@ class LedgerContract:
         again = event_from_dict(json.loads(json.dumps(event_to_dict(event), allow_nan=False)))
         assert repr(again) == repr(event)  # -0.0 is not 0.0, True is not 1, a tuple is not a list
         with closing(handles()) as ledger, closing(handles()) as another:  # a server has few connections
+            before = [entry.head for entry in another.read()]
             try:
-                position = ledger.append([event])
+                ledger.append([event])
             except Taken:  # drawn twice
                 return
-            assert repr(list(another.read(position - 1))) == repr([event])
+            assert repr(everything(another, before[-1] if before else None)) == repr([event])
 
     # Several at once ----------------------------------------------------------------------------------------------
 
@@ -278,8 +304,8 @@ class LedgerContract:
                 waiting = pool.submit(ask)
                 assert not inside.wait(0.3)
                 # a tell, by others and by the one who is asking
-                assert pool.submit(three.append, [asked(1), told(1)]).result(timeout=10) == 2
-                assert one.append([asked(2)]) == 3
+                assert pool.submit(three.append, [asked(1), told(1)]).result(timeout=10).position == 2
+                assert one.append([asked(2)]).position == 3
                 assert pool.submit(everything, three).result(timeout=10) == [asked(1), told(1), asked(2)]
                 assert not inside.is_set()
             waiting.result(timeout=10)
@@ -290,7 +316,7 @@ class LedgerContract:
         one, two, three = handles(), handles(), handles()
         ready, calls, seen = threading.Event(), list[str](), dict[str, list[Event]]()
 
-        def ask(name: str, ledger: Ledger, number: int) -> int:
+        def ask(name: str, ledger: Ledger, number: int) -> Head:
             def meanwhile(turn: Ledger) -> None:
                 calls.append(name)
                 seen[f"{name}, waiting"] = everything(turn)
@@ -307,8 +333,8 @@ class LedgerContract:
                 assert memory or ready.wait(60)
                 third = pool.submit(ask, "three", three, 3)
                 assert calls == ([] if memory else ["two"])
-                assert turn.append([asked(1)]) == 1
-            assert {second.result(timeout=60), third.result(timeout=60)} == {2, 3}
+                assert turn.append([asked(1)]).position == 1
+            assert {second.result(timeout=60).position, third.result(timeout=60).position} == {2, 3}
         assert memory or seen["two, waiting"] == []
         assert memory or seen["two"] == [asked(1)]
         assert memory or seen["three"] == [asked(1), asked(2)]
@@ -330,8 +356,8 @@ class LedgerContract:
                     turn.append([asked(1)])
                 assert everything(turn) == [asked(1)]
                 assert not inside.wait(0.3)
-                assert turn.append([asked(2)]) == 2
-                assert turn.append([told(2)]) == 3
+                assert turn.append([asked(2)]).position == 2
+                assert turn.append([told(2)]).position == 3
                 assert everything(turn) == [asked(1), asked(2), told(2)]
             waiting.result(timeout=60)
         assert inside.is_set()
@@ -352,7 +378,7 @@ class LedgerContract:
         def write(i: int) -> list[int]:
             start.wait()
             own = range(i * each + 1, (i + 1) * each + 1)
-            return [ledgers[i].append([asked(s), told(s)]) for s in own]
+            return [ledgers[i].append([asked(s), told(s)]).position for s in own]
 
         with ThreadPoolExecutor(writers) as pool:
             positions = list(pool.map(write, range(writers)))
@@ -397,13 +423,14 @@ class LedgerContract:
         expected = [event for s in range(1, rounds + 1) for event in (asked(s), told(s))]
         with ThreadPoolExecutor(1) as pool:
             writing = pool.submit(write)
-            seen = 0
+            seen, head = 0, None
             while not stop.is_set():
-                events = everything(reader)
+                entries = list(reader.read())
+                events = [entry.event for entry in entries]
                 assert len(events) >= seen
                 assert len(events) % 2 == 0
                 assert events == expected[: len(events)]
-                assert list(reader.read(seen))[: len(events) - seen] == events[seen:]
-                seen = len(events)
+                assert everything(reader, head)[: len(events) - seen] == events[seen:]
+                seen, head = len(events), entries[-1].head if entries else None
             writing.result()
         assert everything(reader) == expected

@@ -117,14 +117,14 @@ FILE = re.compile(r"\d+ +(\w+)\((?:\d+)?<?([^>,]*)>?")
 def test_an_answer_is_on_the_disk_before_it_is_given(crashed: Lab, tmp_path: Path, verb: str) -> None:
     """Under the lock, every frame of the WAL is written and then synced, and only then the client hears of it."""
     here = crashed.copy(tmp_path / "here")
-    answer = client(here.url, verb, trace="pwrite64,fsync,fdatasync,flock,write")
+    answer = client(here.url, verb, trace="pwrite64,fsync,fdatasync,fcntl,write")
     assert answer.acknowledged
     calls = [found.groups() for line in answer.trace.splitlines() if (found := FILE.match(line))]
     answered = max(i for i, (call, what) in enumerate(calls) if call == "write" and what.endswith("/out"))
     during = [(call, Path(what).name) for call, what in calls[:answered]]
     written = [i for i, (call, name) in enumerate(during) if (call, name) == ("pwrite64", "lab.db-wal")]
     synced = [i for i, (call, name) in enumerate(during) if (call, name) == ("fdatasync", "lab.db-wal")]
-    locks = [i for i, (call, name) in enumerate(during) if (call, name) == ("flock", "lab.db-write.lock")]
+    locks = [i for i, (call, name) in enumerate(during) if (call, name) == ("fcntl", "lab.db-lock")]
     assert written
     assert synced, "nothing was synced before the answer"
     assert max(written) < max(synced), "the last frame was not synced before the answer"

@@ -18,7 +18,7 @@ HEADER, FRAME = 32, 24 + 4096  # bytes of the WAL's header, and of a frame
 
 def events(lab: Lab) -> list[Event]:
     place = open_store(lab.url)
-    read = list(place.ledger(NAME).read())
+    read = [entry.event for entry in place.ledger(NAME).read()]
     place.close()
     return read
 

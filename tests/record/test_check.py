@@ -14,7 +14,20 @@ import pytest
 from belated import AlreadyTold, Choice, Real, Study, Trial
 from belated.errors import UnknownStudy
 from belated.record.check import CheckReport, check, check_acknowledged
-from belated.record.events import Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told, event_to_dict
+from belated.record.events import (
+    Amended,
+    Asked,
+    Ended,
+    Event,
+    Failed,
+    Refused,
+    Repeated,
+    Told,
+    event_to_dict,
+    list_index_columns,
+)
+from belated.record.ledger import open_store
+from belated.record.ledger.chain import begin_chain, extend_chain, hash_content
 
 SPACE = {"x": Real(0, 1), "kind": Choice("a", "b")}
 Tells = list[tuple[int, float, str]]
@@ -88,19 +101,22 @@ def test_an_outcome_below_the_floor_is_a_remark(url: str) -> None:
 
 
 def rewrite(url: str, change: Callable[[list[Event]], list[Event]]) -> None:
-    """Put other events in a store's table, without what guards them."""
-    from belated.record.ledger import open_store
-
+    """Put other events in a store's table, without what guards them, and chain them anew."""
     place = open_store(url)
-    events = change(list(place.ledger("lab").read()))
+    events = change([entry.event for entry in place.ledger("lab").read()])
     place.close()
     with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
         connection.execute("DROP INDEX events_once")
         connection.execute("DROP INDEX events_keys")
         connection.execute("DELETE FROM events")
-        for position, event in enumerate(events, start=1):
-            body = json.dumps(event_to_dict(event))
-            connection.execute("INSERT INTO events VALUES (1, ?, 'x', NULL, NULL, 0, ?)", (position, body))
+        head = begin_chain(*connection.execute("SELECT identity, spec FROM studies WHERE name = 'lab'").fetchone())
+        for event in events:
+            plain = event_to_dict(event)
+            columns = (*list_index_columns(plain), json.dumps(plain))
+            (head,) = extend_chain(head, [hash_content(columns)])
+            words = (head.position, *columns, head.hash)
+            connection.execute("INSERT INTO events VALUES (1, ?, ?, ?, ?, ?, ?, ?)", words)
+        connection.execute("UPDATE studies SET position = ?, hash = ? WHERE name = 'lab'", head)
     connection.close()
 
 

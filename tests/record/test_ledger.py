@@ -49,7 +49,7 @@ def test_studies_of_one_store_do_not_meet(url: str) -> None:
         one.create(name, {})
     a, b = one.ledger("a"), one.ledger("b")
     for ledger in (a, b):
-        assert ledger.append([asked(1, key="k"), told(1)]) == 2
+        assert ledger.append([asked(1, key="k"), told(1)]).position == 2
     a.append([asked(2)])
     assert len(everything(a)) == 3
     assert len(everything(b)) == 2

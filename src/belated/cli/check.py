@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
@@ -14,15 +15,34 @@ from belated.record.check import check as check_record
 @click.command()
 @study_arguments("[NAME]")
 @click.option("--all", "every", is_flag=True, help="Every study of the store.")
+@click.option(
+    "--repair",
+    "new",
+    type=click.Path(path_type=Path),
+    metavar="NEW",
+    help="Keep what is sound of every study in this new file, and say what is left out; the old store stays as it is.",
+)
 @json_option
-def check(words: tuple[str, ...], url: str, in_json: bool, every: bool) -> None:
+def check(words: tuple[str, ...], url: str, in_json: bool, every: bool, new: Path | None) -> None:
     """Check the record of a study: whether everything that belated promises about it is true. Exit code 1 if not.
 
+    The head (position and hash of the last event) stands for the whole record: kept elsewhere, it also finds a record
+    that was written anew as a whole.
+
     \b
-    Example:
+    Examples:
       $ belated check catalyst
+      $ belated check --repair sound.db
     """
     name, _ = split_name(words, 0, "[NAME]")
+    if new is not None:
+        if every or name is not None:
+            raise InvalidInput("--repair is for the whole store; leave out --all and the name")
+        from belated.record.repair import repair
+
+        done = repair(url, new)
+        print_result(asdict(done), in_json, lambda: str(done))
+        return
     if every and name is not None:
         raise InvalidInput(f"name a study or say --all, not both (got {name})")
     report = check_record(url, None if every else find_name(url, name))

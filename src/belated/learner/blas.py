@@ -44,6 +44,15 @@ def use_one_thread() -> Iterator[None]:
                     library.set_num_threads(threads)
 
 
+def forget_threads() -> None:
+    """For a forked child: none of the threads that ask for one BLAS thread is in it."""
+    _Held.lock = threading.Lock()
+    if _Held.count:
+        _Held.count = 0
+        for library, threads in _Held.before:
+            library.set_num_threads(threads)
+
+
 @cache
 def describe_versions() -> Mapping[str, str]:
     """The versions. With the same versions and one thread, the same events give the same query, bit for bit."""

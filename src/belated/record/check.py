@@ -30,7 +30,19 @@ import numpy as np
 from belated.errors import BelatedError, UnknownStudy
 from belated.record.belief_check import find_disagreements
 from belated.record.choices import replay_choice
-from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told
+from belated.record.events import (
+    Adjusted,
+    Amended,
+    Asked,
+    Ended,
+    Event,
+    Failed,
+    Refused,
+    Repeated,
+    Told,
+    event_to_dict,
+    list_index_columns,
+)
 from belated.record.ledger import open_store
 from belated.record.state import State
 from belated.results import Trial
@@ -65,6 +77,7 @@ class CheckReport:
 
     findings: tuple[CheckFinding, ...] = ()
     remarks: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()  # of each study: position and hash of its last event
     studies: int = 0
     events: int = 0
     trials: int = 0
@@ -82,7 +95,8 @@ class CheckReport:
             f"studies: {self.studies}, events: {self.events}, trials: {self.trials}, outcomes: {self.outcomes}, "
             f"refused: {self.refused}, failed: {self.failed}, amended: {self.amended}"
         )
-        return "\n".join([*map(str, self.findings), *self.remarks, f"{counts}; {'ok' if self.ok else 'NOT ok'}"])
+        verdict = f"{counts}; {'ok' if self.ok else 'NOT ok'}"
+        return "\n".join([*map(str, self.findings), *self.remarks, *self.heads, verdict])
 
 
 Flag = Callable[[str, int | None, str], None]  # invariant, trial number, sentence
@@ -102,7 +116,7 @@ def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport
     if name is not None and name not in names:
         raise UnknownStudy(f"there is no study {format_value(name)}; there are {format_names(names) or 'none'}")
     findings = [CheckFinding(invariant="I14", study="(store)", number=None, sentence=fault) for fault in place.faults()]
-    remarks: list[str] = []
+    remarks, heads = place.remarks(), list[str]()
     counts: Counter[str] = Counter(studies=len(names) if name is None else 1)
     for study in names if name is None else [name]:
 
@@ -110,13 +124,15 @@ def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport
             findings.append(CheckFinding(invariant=invariant, study=study, number=number, sentence=sentence))
 
         try:
-            settings, ledger = Settings.of(place.spec(study) or {}), place.ledger(study)
-            events = list(ledger.read())
-            if any(True for _ in ledger.read(len(events))):
-                flag("I3", None, f"positions must be 1 to {len(events)}, without a gap")
+            settings, entries = Settings.of(place.spec(study) or {}), list(place.ledger(study).read())
+            events = [entry.event for entry in entries]
         except (BelatedError, ValueError, TypeError, KeyError, AttributeError) as error:
             flag("I14", None, f"its events cannot be read ({error})")
             continue
+        for row, event in zip(place.list_rows(study), events, strict=False):
+            if row.columns[:-1] != list_index_columns(event_to_dict(event)):
+                flag("I14", None, f"event {row.position}: its columns are not those of its body")
+        heads.append(f"{study}: head {entries[-1].head if entries else 0}")
         counts.update(_check_events(settings, events, flag))
         if any(finding.study == study for finding in findings):
             continue  # a belief about wrong events says nothing
@@ -137,7 +153,7 @@ def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport
             elif not again.ok:
                 remarks.append(f"{study}, {again}")
     place.close()
-    return CheckReport(findings=tuple(findings), remarks=tuple(remarks), **counts)
+    return CheckReport(findings=tuple(findings), remarks=tuple(remarks), heads=tuple(heads), **counts)
 
 
 def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Counter[str]:
@@ -291,7 +307,7 @@ def check_acknowledged(
     def flag(invariant: str, number: int | None, sentence: str) -> None:
         findings.append(CheckFinding(invariant=invariant, study=name, number=number, sentence=sentence))
 
-    events = list(open_store(url).ledger(name).read())
+    events = [entry.event for entry in open_store(url).ledger(name).read()]
     kept = {e.number: e for e in events if isinstance(e, Asked)}
     by_key: dict[str, set[int]] = {}
     for key, trial in asks:

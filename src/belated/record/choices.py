@@ -9,17 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from belated.learner.arrays import Array, Mask
-from belated.learner.blas import describe_versions, use_one_thread
+from belated.learner.blas import describe_versions, forget_threads, use_one_thread
 from belated.learner.choice.candidates import SAME
 from belated.learner.choice.decide import adapt_silence, decide, measure_shortfall, recall
 from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
 from belated.learner.gp.domain import Finite
 from belated.learner.history import History
 from belated.record.events import Asked, Event
+from belated.record.locks import run_in_children
 from belated.record.state import State
 from belated.results import Replay, WorstValue
 from belated.settings import Settings
 from belated.validation import Params
+
+run_in_children(forget_threads)
 
 
 class Knowledge(NamedTuple):

@@ -142,7 +142,12 @@ def event_from_dict(plain: Mapping[str, Any]) -> Event:
 def event_to_columns(event: Event) -> tuple[str, int | None, str | None, int, str]:
     """An event as a ledger keeps it: kind, number, key, part, and the whole of it as JSON."""
     plain = event_to_dict(event)
-    return plain["event"], plain.get("number"), plain.get("key"), plain.get("part", 0), JSON.encode(plain)
+    return *list_index_columns(plain), JSON.encode(plain)
+
+
+def list_index_columns(plain: Mapping[str, Any]) -> tuple[str, int | None, str | None, int]:
+    """Kind, number, key and part of an event that `event_to_dict` wrote."""
+    return plain["event"], plain.get("number"), plain.get("key"), plain.get("part", 0)
 
 
 def parse_event(body: str) -> Event:

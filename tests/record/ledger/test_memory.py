@@ -16,5 +16,5 @@ class TestMemory(LedgerContract):
 
     def test_events_given_to_begin_with_count_as_written(self) -> None:
         ledger = MemoryLedger([asked(1), told(1)])
-        assert ledger.append([asked(2)]) == 3
+        assert ledger.append([asked(2)]).position == 3
         assert everything(MemoryLedger(everything(ledger))) == [asked(1), told(1), asked(2)]

@@ -53,9 +53,9 @@ def test_a_turn_that_goes_wrong_leaves_no_lock_behind(
         monkeypatch.setattr(held.connection, "execute", fails)
         assert everything(turn) == []
         if statement != "LEAVE":
-            assert turn.append([asked(1)]) == 1
+            assert turn.append([asked(1)]).position == 1
     with two.ledger("a").lock_asks() as turn:
-        assert turn.append([asked(2)]) == (1 if statement == "LEAVE" else 2)
+        assert turn.append([asked(2)]).position == (1 if statement == "LEAVE" else 2)
     for each in (one, two):
         each.close()
 
@@ -68,7 +68,7 @@ def test_a_newer_schema(postgres_url: str) -> None:
         lambda: Study.open(postgres_url, "lab"),
         lambda: Study.create(postgres_url, "lab", space={"x": Real(0, 1)}, silence="unknown"),
     ):
-        assert "was written by a newer belated (schema 99, this one knows 1)" in refusal(Unreadable, call)
+        assert "was written by a newer belated (schema 99, this one knows 2)" in refusal(Unreadable, call)
 
 
 def test_a_server_that_is_not_there() -> None:

@@ -1,4 +1,4 @@
-"""The ledger in a SQLite file, against the contract; and its lock."""
+"""The ledger in a SQLite file, against the contract; and its locks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from belated.record.ledger.sqlite import hold_lock
+from belated.record.ledger.file_locks import hold_first
 from tests.contracts.ledger import Handles, LedgerContract, open_handles
 from tests.support.processes import fork, wait
 
@@ -25,16 +25,17 @@ class TestSQLite(LedgerContract):
 
 @pytest.mark.faults
 def test_a_lock_is_let_go_though_a_fork_has_a_copy(tmp_path: Path) -> None:
-    path, got = tmp_path / "lock", threading.Event()
+    path, got = tmp_path / "lab.db", threading.Event()
+    path.touch()
 
     def sleep() -> None:
         time.sleep(60)
 
-    with hold_lock(path):
+    with hold_first(str(path), 0):
         pid = fork(sleep)
 
     def take() -> None:
-        with hold_lock(path):
+        with hold_first(str(path), 0):
             got.set()
 
     thread = threading.Thread(target=take)

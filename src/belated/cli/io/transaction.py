@@ -11,6 +11,7 @@ from belated import Study
 from belated.errors import AlreadyEnded, Taken, UnknownStudy
 from belated.record.events import Event, Failed, Told
 from belated.record.ledger import Ledger, open_store
+from belated.record.ledger.chain import Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.results import takes_outcome
 from belated.settings import Settings
@@ -22,7 +23,7 @@ Result = TypeVar("Result")
 def copy_study(url: str, name: str) -> Study:
     """A copy of a study in memory."""
     settings, ledger = _open_ledger(url, name)
-    return _copy(settings, list(ledger.read()), name)
+    return _copy(settings, [entry.event for entry in ledger.read()], name)
 
 
 def apply_at_once(
@@ -39,16 +40,17 @@ def apply_at_once(
     while True:
         with ledger.lock_asks() if asks and not dry else nullcontext(ledger) as turn:
             before = list(turn.read())
-            copy = _copy(settings, before, name)
+            seen = before[-1].head if before else None
+            copy = _copy(settings, [entry.event for entry in before], name)
             result = work(copy)
             new = copy.events()[len(before) :]
             if not new or dry:
                 return result
             try:
-                last = turn.append(new)
+                last = turn.append(new, seen)
             except Taken:
                 continue
-            _check_none_ended(turn, len(before), last - len(new), new)
+            _check_none_ended(turn, seen, last.position - len(new), new)
             return result
 
 
@@ -65,10 +67,10 @@ def _copy(settings: Settings, events: Sequence[Event], name: str) -> Study:
     return Study(settings, MemoryLedger(list(events)), name, time.time)
 
 
-def _check_none_ended(ledger: Ledger, known: int, written: int, new: Sequence[Event]) -> None:
+def _check_none_ended(ledger: Ledger, known: Head | None, written: int, new: Sequence[Event]) -> None:
     """Refuse if another process ended a trial, between our reading and our writing, whose outcome we told."""
     told = {event.number for event in new if isinstance(event, Told)}
-    between = list(ledger.read(known))[: written - known]
+    between = [entry.event for entry in ledger.read(known) if entry.head.position <= written]
     for event in between:
         if isinstance(event, Failed) and event.number in told and not takes_outcome(False, event.kind):
             raise AlreadyEnded(f"trial {event.number} was ended by someone else meanwhile; its outcome does not count")

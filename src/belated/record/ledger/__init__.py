@@ -2,7 +2,7 @@
 
 A ledger assigns positions 1, 2, 3, … to the events of one study, in the order in which they were written; a choice that
 knew position p knew every event up to p. The ledger guarantees uniqueness: a number is asked once, told once and failed
-once, and a key is used once. The first one counts.
+once, and a key is used once. The first one counts. Events are chained by hash (chain.py).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from belated.errors import InvalidInput
 from belated.record.events import Event
+from belated.record.ledger.chain import Entry, Head, Origin, Row
 from belated.record.ledger.passwords import mask_password
 from belated.validation import format_value
 
@@ -21,11 +22,13 @@ from belated.validation import format_value
 class Ledger(Protocol):
     """The events of one study."""
 
-    def append(self, events: Sequence[Event]) -> int:
-        """Write all of them, or none, at the next positions, and return the last; or raise Taken."""
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
+        """Write all of them, or none, at the next positions, and return the last one's head; or raise Taken.
 
-    def read(self, after: int = 0) -> Iterator[Event]:
-        """The events with position > after, in order."""
+        seen  an event that was read before, not always the newest; if it is no longer there: StoreChanged"""
+
+    def read(self, after: Head | None = None) -> Iterator[Entry]:
+        """The events after one that was read before (None: all), in order; each must continue the chain of hashes."""
 
     def lock_asks(self, meanwhile: Meanwhile | None = None) -> AbstractContextManager[Ledger]:
         """The lock that asks of this study wait for. It ends with its process, and tells never take it.
@@ -55,8 +58,17 @@ class Store(Protocol):
     def ledger(self, name: str) -> Ledger:
         """The events of a study that exists."""
 
+    def find_origin(self, name: str) -> Origin:
+        """What a study that exists began with."""
+
+    def list_rows(self, name: str) -> Iterator[Row]:
+        """The events of a study as they are stored, whether they are sound or not, as far as they can be read."""
+
     def faults(self) -> list[str]:
         """What is wrong with the tables themselves, in sentences; empty when they are intact."""
+
+    def remarks(self) -> list[str]:
+        """What is worth knowing about the store and breaks nothing, in sentences."""
 
     def close(self) -> None:
         """Let go of files and connections."""

@@ -1,4 +1,6 @@
-"""A ledger in the memory of this process: a list of events, lost when the process ends."""
+"""A ledger in the memory of this process: a list of events, lost when the process ends.
+
+Nobody else can change it, so its events have no hashes."""
 
 from __future__ import annotations
 
@@ -9,35 +11,47 @@ from dataclasses import dataclass, field
 
 from belated.errors import Taken
 from belated.record.events import Asked, Event, Failed, Repeated, Told
+from belated.record.ledger.chain import Entry, Head
+from belated.record.locks import hold, renew_in_children
 
 
-@dataclass
+@dataclass(eq=False)
 class MemoryLedger:
     """Events at positions 1, 2, 3, … in the order in which they were appended."""
 
     events: list[Event] = field(default_factory=list)
-    _once: set[object] = field(default_factory=set, repr=False)
-    _writing: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _asking: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _once: set[object] = field(default_factory=set, repr=False)  # the marks of the first events, as many as marked
+    _marked: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
-        self._once.update(mark for event in self.events for mark in list_marks(event))
+        self._make_locks()
+        renew_in_children(self, MemoryLedger._make_locks)
 
-    def append(self, events: Sequence[Event]) -> int:
+    def _make_locks(self) -> None:
+        self._writing, self._asking = threading.RLock(), threading.RLock()
+
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
         new = [mark for event in events for mark in list_marks(event)]
-        with self._writing:
+        with hold(self._writing):
+            self._mark()
             if len(set(new)) < len(new) or not self._once.isdisjoint(new):
                 raise Taken
-            self._once.update(new)
-            self.events.extend(events)
-            return len(self.events)
+            self.events.extend(events)  # one step: an interrupt comes before or after
+            return Head(len(self.events), b"")
 
-    def read(self, after: int = 0) -> Iterator[Event]:
-        return iter(self.events[after:])
+    def _mark(self) -> None:
+        """Note the marks of the events that were appended since. An interrupt leaves some to note again."""
+        count = len(self.events)
+        self._once.update(mark for event in self.events[self._marked :] for mark in list_marks(event))
+        self._marked = count
+
+    def read(self, after: Head | None = None) -> Iterator[Entry]:
+        first = 0 if after is None else after.position
+        return (Entry(event, Head(place, b"")) for place, event in enumerate(self.events[first:], start=first + 1))
 
     @contextmanager
     def lock_asks(self, meanwhile: object = None) -> Iterator[MemoryLedger]:
-        with self._asking:
+        with hold(self._asking):
             yield self
 
     def close(self) -> None:

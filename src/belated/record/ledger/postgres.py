@@ -17,15 +17,30 @@ import secrets
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, LiteralString, NoReturn, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from belated.errors import BelatedError, InvalidInput, Taken, Unavailable, Unreachable, Unreadable
 from belated.record.events import Event, event_to_columns
-from belated.record.ledger.decoding import parse_events, parse_spec
+from belated.record.ledger.chain import (
+    Entry,
+    Head,
+    Origin,
+    Row,
+    begin_chain,
+    explain_seal,
+    extend_chain,
+    hash_content,
+    is_another,
+    make_identity,
+    parse_spec,
+    read_on,
+    went_back,
+)
 from belated.record.ledger.schema import read_migrations
+from belated.record.locks import run_in_children
 
 try:
     import psycopg
@@ -53,27 +68,27 @@ BROKEN = (  # the tables are missing, made by halves, or other people's
     psycopg.IntegrityError,
 )
 WAITING = "SELECT 1 FROM belated_studies WHERE id = %s FOR UPDATE"
-WRITTEN = "SELECT max(position) FROM belated_events WHERE study = %s AND token = %s"
-# One statement and one round trip for any number of events; it commits by itself. The events are sent as JSON, which is
+WRITTEN = "SELECT position, hash FROM belated_events WHERE study = %s AND token = %s ORDER BY position DESC LIMIT 1"
+TOKENS = "belated_events_tokens"  # the index that keeps a write from being written twice
+# One function and one round trip for any number of events; it commits by itself. The events are sent as JSON, which is
 # cheaper to build than PostgreSQL's arrays.
-APPEND = """
-WITH moved AS (UPDATE belated_studies SET position = position + %s WHERE id = %s RETURNING id, position),
-added AS (
-    INSERT INTO belated_events (study, position, kind, number, key, part, token, body)
-    SELECT moved.id, moved.position - %s + new.place, new.kind, new.number, new.key, new.part, %s, new.body
-    FROM moved, ROWS FROM (json_to_recordset(%s) AS (kind text, number bigint, key text, part integer, body text))
-        WITH ORDINALITY AS new (kind, number, key, part, body, place)
-    RETURNING position
-)
-SELECT max(position) FROM added
-"""
+APPEND = "SELECT a.written, a.last_position, a.last_hash FROM belated_append(%s, %s, %s, %s, %s) AS a"
 # The same for an ask, which holds the lock. Its lock becomes that of the transaction, and the commit releases it: not
 # earlier, because the next ask must see this one, and without another round trip.
 APPEND_AND_LEAVE = APPEND.replace(
-    "max(position)", "max(position), pg_advisory_xact_lock(%s, %s), pg_advisory_unlock(%s, %s)"
+    "a.last_hash", "a.last_hash, pg_advisory_xact_lock(%s, %s), pg_advisory_unlock(%s, %s)"
 )
-COLUMNS = ("kind", "number", "key", "part", "body")
-READ = "SELECT position, body FROM belated_events WHERE study = %s AND position > %s ORDER BY position"
+SPEC: LiteralString = """
+SELECT identity, spec, s.position, s.hash, kind, number, key, part, body, e.hash
+FROM belated_studies AS s LEFT JOIN belated_events AS e ON e.study = s.id AND e.position = 1 WHERE name = %s
+"""
+# One statement, so that the study's row and its events are of one moment. The event that was read before comes first.
+READ = """
+SELECT s.position, s.hash, e.position, e.kind, e.number, e.key, e.part, e.body, e.hash
+FROM belated_studies AS s LEFT JOIN belated_events AS e ON e.study = s.id AND e.position >= %s
+WHERE s.identity = %s ORDER BY e.position
+"""
+COLUMNS = ("kind", "number", "key", "part", "body", "content")
 # The next ask in the queue holds NEXT, and releases it when its turn comes: at once if no ask is running.
 QUEUE = """
 SELECT pg_advisory_lock(%(next)s, %(study)s),
@@ -132,6 +147,20 @@ def limit_session(connection: Connection) -> None:
         connection.execute(LIMIT_SESSION, (json.dumps(limits),))
 
 
+_open: weakref.WeakSet[Connection] = weakref.WeakSet()  # every connection of this process
+
+
+def _close_sockets_in_child() -> None:
+    """A forked child lets go of its parent's sockets: one of them would keep a session, and its locks, alive."""
+    for connection in list(_open):
+        if not connection.closed:
+            os.close(connection.fileno())  # without a word to the server
+    _open.clear()
+
+
+run_in_children(_close_sockets_in_child)
+
+
 def _close_connections(connections: list[Connection], process: int) -> None:
     """Close connections in the process that opened them: after a fork, a child has the same sockets."""
     while connections and process == os.getpid():
@@ -166,23 +195,43 @@ class PostgresStore:
         return made
 
     def create(self, name: str, spec: Mapping[str, Any]) -> bool:
-        words = (name, json.dumps(spec, allow_nan=False))
-        insert = "INSERT INTO belated_studies (name, spec) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+        text, identity = json.dumps(spec, allow_nan=False), make_identity()
+        words = (name, text, identity, begin_chain(identity, text).hash)
+        insert: LiteralString = (
+            "INSERT INTO belated_studies (name, spec, identity, hash) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+        )
         return self.run(lambda connection: connection.execute(insert, words).rowcount == 1)
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
-        row = self._fetch_one("SELECT spec FROM belated_studies WHERE name = %s", (name,))
-        return None if row is None else parse_spec(row[0], f"the database {self.shown}")
+        row = self._fetch_one(SPEC, (name,))
+        return None if row is None else parse_spec(row, self.shown)
 
     def names(self) -> list[str]:
         rows = self.run(lambda c: c.execute("SELECT name FROM belated_studies").fetchall())
         return sorted(name for (name,) in rows)  # sorted here: the order must not depend on the database's collation
 
     def ledger(self, name: str) -> PostgresLedger:
-        row = self._fetch_one("SELECT id FROM belated_studies WHERE name = %s", (name,))
+        row = self._fetch_one("SELECT id, identity, spec FROM belated_studies WHERE name = %s", (name,))
         if row is None:
             raise LookupError(name)
-        return PostgresLedger(self, row[0])
+        study, identity, spec = row
+        return PostgresLedger(self, study, identity, begin_chain(identity, spec))
+
+    def find_origin(self, name: str) -> Origin:
+        query: LiteralString = "SELECT identity, spec, sealed, position FROM belated_studies WHERE name = %s"
+        return Origin(*(self._fetch_one(query, (name,)) or ("", "", 0, 0)))
+
+    def list_rows(self, name: str) -> Iterator[Row]:
+        query: LiteralString = (
+            "SELECT e.position, kind, number, key, part, body, e.hash "
+            "FROM belated_events AS e JOIN belated_studies AS s ON s.id = e.study WHERE s.name = %s ORDER BY e.position"
+        )
+        for position, *words, hash_ in self.run(lambda c: c.execute(query, (name,)).fetchall()):
+            yield Row(position, tuple(words), hash_)
+
+    def remarks(self) -> list[str]:
+        sealed: LiteralString = "SELECT name, sealed FROM belated_studies WHERE sealed > 0 ORDER BY name"
+        return [explain_seal(name, count) for name, count in self.run(lambda c: c.execute(sealed).fetchall())]
 
     def faults(self) -> list[str]:
         """Positions that do not match the number of events, and declared indexes that are missing."""
@@ -193,7 +242,7 @@ class PostgresStore:
         there: LiteralString = "SELECT indexname FROM pg_indexes WHERE tablename = 'belated_events'"
         wrong = self.run(lambda c: c.execute(counted).fetchall())
         indexes = {name for (name,) in self.run(lambda c: c.execute(there).fetchall())}
-        declared = ("belated_events_pkey", "belated_events_once", "belated_events_keys")
+        declared = ("belated_events_pkey", "belated_events_once", "belated_events_keys", TOKENS)
         return [f"positions of {name} do not count its events" for (name,) in wrong] + [
             f"the index {name} is missing" for name in declared if name not in indexes
         ]
@@ -207,12 +256,15 @@ class PostgresStore:
         if self._process != os.getpid():
             self._idle, self._process = [], os.getpid()
             weakref.finalize(self, _close_connections, self._idle, self._process)
-        try:
-            return self._idle.pop()
-        except IndexError:
-            connection = connect(self.url)
-            self._reached = True
-            return connection
+        while self._idle:
+            with suppress(IndexError):  # another thread was first
+                connection = self._idle.pop()
+                if not connection.closed:
+                    return connection
+        connection = connect(self.url)
+        _open.add(connection)
+        self._reached = True
+        return connection
 
     def give_back(self, connection: Connection) -> None:
         """Keep a connection for the next caller, unless something is wrong with it."""
@@ -276,8 +328,9 @@ class PostgresStore:
                 if version < 0:
                     return version
                 for step in range(version + 1, newest + 1):
-                    for statement in steps[step]:
-                        connection.execute(statement.encode())
+                    connection.execute(steps[step].encode())
+                if version == 1:
+                    _seal(connection)
                 if version < newest:
                     connection.execute("DELETE FROM belated_schema")
                     connection.execute("INSERT INTO belated_schema VALUES (%s)", (newest,))
@@ -290,52 +343,95 @@ class PostgresStore:
             raise Unreadable(f"{self.shown} was written by a newer belated (schema {version}, this one knows {newest})")
 
 
+def _seal(connection: Connection) -> None:
+    """Begin the chain of every study of schema 1, with its events as they are."""
+    read: LiteralString = "SELECT kind, number, key, part, body FROM belated_events WHERE study = %s ORDER BY position"
+    connection.execute("LOCK TABLE belated_studies, belated_events IN ACCESS EXCLUSIVE MODE")
+    for study, spec in connection.execute("SELECT id, spec FROM belated_studies").fetchall():
+        identity = make_identity()
+        head = begin_chain(identity, spec)
+        heads = list(extend_chain(head, map(hash_content, connection.execute(read, (study,)).fetchall())))
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                "UPDATE belated_events SET hash = %s WHERE study = %s AND position = %s",
+                [(one.hash, study, one.position) for one in heads],
+            )
+        last = heads[-1] if heads else head
+        connection.execute(
+            "UPDATE belated_studies SET identity = %s, hash = %s, sealed = %s WHERE id = %s",
+            (identity, last.hash, last.position, study),
+        )
+
+
 @dataclass(frozen=True)
 class PostgresLedger:
     """The events of one study in the database."""
 
     store: PostgresStore
     study: int
+    identity: str
+    start: Head
 
-    def append(self, events: Sequence[Event]) -> int:
-        return self.write(self.encode_events(events))
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
+        return self.write(self.encode_events(events, seen))
 
-    def encode_events(self, events: Sequence[Event]) -> tuple[Any, ...]:
-        """The arguments of APPEND: the number of events, the study, the number again, a new token, and the events."""
-        rows = [dict(zip(COLUMNS, event_to_columns(event), strict=True)) for event in events]
-        return len(events), self.study, len(events), secrets.token_hex(16), json.dumps(rows)
+    def encode_events(self, events: Sequence[Event], seen: Head | None) -> tuple[Any, ...]:
+        """The arguments of APPEND: the study, the event that was seen, a new token, and the events."""
+        rows = [event_to_columns(event) for event in events]
+        new = [dict(zip(COLUMNS, (*row, hash_content(row).hex()), strict=True)) for row in rows]
+        return self.identity, *(seen or self.start), secrets.token_hex(16), json.dumps(new)
 
-    def write(self, words: tuple[Any, ...], *, tried: bool = False) -> int:
+    def write(self, words: tuple[Any, ...], *, tried: bool = False) -> Head:
         """Append. With `tried`, an earlier attempt may have succeeded without an answer, or may still be running."""
 
-        def work(connection: Connection) -> int:
+        def work(connection: Connection) -> Head:
             nonlocal tried
             if not tried:
                 tried = True
-                return _read_position(connection.execute(APPEND, words))
+                return self.read_head(connection.execute(APPEND, words), words)
             with connection.transaction():
                 connection.execute(WAITING, (self.study,))
                 row = connection.execute(WRITTEN, (self.study, words[3])).fetchone()
-                if row is not None and row[0] is not None:
-                    return int(row[0])
-                return _read_position(connection.execute(APPEND, words))
+                return Head(*row) if row is not None else self.read_head(connection.execute(APPEND, words), words)
 
         try:
             return self.store.run(work)
         except psycopg.errors.UniqueViolation:
             raise Taken from None
 
-    def read(self, after: int = 0) -> Iterator[Event]:
-        rows = self.store.run(lambda connection: connection.execute(READ, (self.study, after)).fetchall())
-        return parse_events(rows, after, f"the database {self.store.shown}")
+    def read_head(self, written: psycopg.Cursor[Any], words: tuple[Any, ...]) -> Head:
+        """The head after what APPEND has written with these words."""
+        row = written.fetchone()
+        if row is None or row[1] is None:
+            raise is_another(self.store.shown)
+        found, position, hash_, *_ = row
+        if not found:
+            raise went_back(Head(*words[1:3]), self.store.shown)
+        return Head(position, hash_)
+
+    def read(self, after: Head | None = None) -> Iterator[Entry]:
+        return self.read_with(lambda *words: self.store.run(lambda c: c.execute(*words).fetchall()), after)
+
+    def read_with(self, fetch: Callable[..., list[Any]], after: Head | None) -> Iterator[Entry]:
+        """The events after a head; fetch(query, words) gives the rows of a query."""
+        after = after or self.start
+        found = fetch(READ, (after.position, self.identity))
+        if not found:
+            raise is_another(self.store.shown)
+        rows = [Row(position, tuple(words), hash_) for _, _, position, *words, hash_ in found if position is not None]
+        return read_on(rows, after, Head(*found[0][:2]), self.store.shown)
 
     @contextmanager
     def lock_asks(self, meanwhile: Callable[[PostgresTurn], object] | None = None) -> Iterator[PostgresTurn]:
-        turn = self.store.retry(lambda: PostgresTurn.take(self, meanwhile))
+        turn = PostgresTurn(self)
         try:
-            yield turn
+            try:
+                self.store.retry(lambda: turn.begin(meanwhile))
+                yield turn
+            finally:
+                turn.end()
         finally:
-            turn.end()
+            turn.drop_connection()  # if an interrupt came just before the end
 
     def close(self) -> None:
         self.store.close()
@@ -348,65 +444,68 @@ class PostgresTurn:
     If the connection is lost, so is the lock, and another ask may come first: the ask then goes on without the lock."""
 
     ledger: PostgresLedger
-    connection: Connection
-    holding: bool = True
+    connection: Connection | None = None  # while it is this turn's
+    holding: bool = False
 
-    @classmethod
-    def take(cls, ledger: PostgresLedger, meanwhile: Callable[[PostgresTurn], object] | None) -> PostgresTurn:
+    def begin(self, meanwhile: Callable[[PostgresTurn], object] | None) -> None:
         """Wait for the lock."""
-        turn = cls(ledger, ledger.store.take())
-        locks = {"next": NEXT_LOCK, "ask": ASK_LOCK, "study": ledger.study}
+        self.connection = connection = self.ledger.store.take()
+        locks = {"next": NEXT_LOCK, "ask": ASK_LOCK, "study": self.ledger.study}
         try:
-            row = turn.connection.execute(QUEUE, locks).fetchone()
+            row = connection.execute(QUEUE, locks).fetchone()
             if row is None or not row[1]:
                 if meanwhile is not None:
-                    meanwhile(turn)
-                turn.connection.execute(TURN, locks)
+                    meanwhile(self)
+                connection.execute(TURN, locks)
+            self.holding = True
         except BaseException:
-            turn.connection.close()  # which releases the locks too
+            self.drop_connection()  # which releases the locks too
             raise
-        return turn
 
     def end(self) -> None:
         """Release the lock, if that has not happened, and give the connection back."""
+        if self.connection is None:
+            return
         try:
             if self.holding:
                 self.connection.execute(LEAVE, (ASK_LOCK, self.ledger.study))
-        except BaseException as error:
+        except GONE:
             self.drop_connection()
-            if not isinstance(error, GONE):
-                raise
+            return
         self.ledger.store.give_back(self.connection)
+        self.connection, self.holding = None, False
 
     def drop_connection(self) -> None:
         """Go on without this connection, and so without the lock."""
-        self.connection.close()
-        self.holding = False
+        if self.connection is not None:
+            self.connection.close()
+        self.connection, self.holding = None, False
 
-    def append(self, events: Sequence[Event]) -> int:
-        words, lock = self.ledger.encode_events(events), (ASK_LOCK, self.ledger.study)
-        if not self.holding:
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
+        words, lock = self.ledger.encode_events(events, seen), (ASK_LOCK, self.ledger.study)
+        if self.connection is None or not self.holding:
             return self.ledger.write(words)
         try:
             with self.ledger.store.explain_errors():
-                position = _read_position(self.connection.execute(APPEND_AND_LEAVE, (*words, *lock, *lock)))
+                written = self.connection.execute(APPEND_AND_LEAVE, (*lock, *lock, *words))
         except psycopg.errors.UniqueViolation:
             raise Taken from None
         except GONE:
             self.drop_connection()
             return self.ledger.write(words, tried=True)
         self.holding = False
-        return position
+        return self.ledger.read_head(written, words)
 
-    def read(self, after: int = 0) -> Iterator[Event]:
-        store = self.ledger.store
+    def read(self, after: Head | None = None) -> Iterator[Entry]:
+        if self.connection is None:
+            return self.ledger.read(after)
+        connection = self.connection
         try:
-            with store.explain_errors():
-                rows = self.connection.execute(READ, (self.ledger.study, after)).fetchall()
+            with self.ledger.store.explain_errors():
+                return self.ledger.read_with(lambda *words: connection.execute(*words).fetchall(), after)
         except GONE:
             self.drop_connection()
             return self.ledger.read(after)
-        return parse_events(rows, after, f"the database {store.shown}")
 
     def lock_asks(self, meanwhile: object = None) -> NoReturn:
         raise RuntimeError("an ask already holds the lock; it cannot take it again")
@@ -421,11 +520,3 @@ def explain_refusal(error: psycopg.Error, shown: str) -> BelatedError:
     if isinstance(error, BROKEN):
         return Unreadable(f"the tables of {shown} are not as belated made them ({reason})")
     return Unreachable(f"the database {shown} could not be used ({reason}); try again when that is fixed")
-
-
-def _read_position(written: psycopg.Cursor[Any]) -> int:
-    """The last position of what was appended."""
-    row = written.fetchone()
-    if row is None or row[0] is None:
-        raise LookupError("there is no such study")
-    return int(row[0])

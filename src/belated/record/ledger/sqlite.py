@@ -1,10 +1,9 @@
 """A store in one SQLite file, for one person or sixteen processes on one machine.
 
 WAL with synchronous=FULL: what was acknowledged survives a power cut. Every write and every checkpoint holds a lock
-file next to the database: the kernel keeps the queue, while SQLite's own busy handler polls. This also avoids the
-WAL-reset race of SQLite before 3.51.3. Asks of one study wait for a second lock, which tells never take. A third lock
-is for the next ask in the queue: it reads new events while the ask before it computes. All are flock(2) locks, which
-end with their process.
+beside the database (file_locks.py), which is fairer and quicker than SQLite's own busy handler, and avoids the
+WAL-reset race of SQLite before 3.51.3. Asks of one study wait for a lock of their own, which tells never take; the next
+ask in the queue reads new events while the ask before it computes.
 
 SQLite must not be open during a fork, even if the child opens its own connections: the child would assume locks that
 only its parent holds, and the parent's last close would remove the WAL that the child uses. So every connection of this
@@ -13,39 +12,57 @@ process is closed before it forks, and opened again at its next use.
 
 from __future__ import annotations
 
-import errno
+import atexit
+import itertools
 import json
 import os
+import shutil
 import sqlite3
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
-from belated.errors import BelatedError, InvalidInput, Taken, Unavailable, Unreachable, Unreadable
+from belated.errors import BelatedError, InvalidInput, StoreChanged, Taken, Unavailable, Unreachable, Unreadable
 from belated.record.events import Event, event_to_columns
-from belated.record.ledger.decoding import parse_events, parse_spec
+from belated.record.ledger.chain import (
+    Entry,
+    Head,
+    Origin,
+    Row,
+    begin_chain,
+    explain_seal,
+    extend_chain,
+    hash_content,
+    is_another,
+    make_identity,
+    parse_spec,
+    read_on,
+    went_back,
+)
 from belated.record.ledger.passwords import mask_password
-from belated.record.ledger.schema import read_migrations
+from belated.record.ledger.schema import read_migrations, split_statements
+from belated.record.locks import hold
 from belated.validation import format_value
 
 try:
-    import fcntl
+    from belated.record.ledger.file_locks import hold_first
 except ModuleNotFoundError:
     raise Unavailable(
         "a SQLite study needs the file locks of a POSIX system such as Linux or macOS; "
         "here a study can be kept in memory or in PostgreSQL"
     ) from None
 
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # flock's answers where there are none
 APPLICATION = 0x62656C61  # "bela", in the file's header
-LONGEST_ENDING = "-write.lock"  # of the files beside the database
+LONGEST_ENDING = "-lock"  # of the files beside the database
 PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
+WRITES = 0  # the queue of all writers; asks of study 1, 2, ... have queues 1, 2, ...
 
 
 _using = threading.RLock()  # held while a connection of this process is in use, and over a fork
@@ -58,37 +75,53 @@ def _close_before_fork() -> None:
         one.close()
 
 
-os.register_at_fork(before=_close_before_fork, after_in_parent=_using.release, after_in_child=_using.release)
+def _start_again_in_child() -> None:
+    global _using
+    _using = threading.RLock()
 
 
-@contextmanager
-def hold_lock(path: str | Path, waiting: Callable[[], object] | None = None) -> Iterator[None]:
-    """Hold the lock of a file, which is created if needed; the kernel wakes up those that wait.
+def _close_all() -> None:
+    """Close what is open, in order: the last process out leaves everything in the file itself."""
+    for one in list(_stores):
+        one.close()
 
-    waiting  called first if another process holds it"""
+
+@cache
+def _close_at_exit(process: int) -> None:
+    """Children of multiprocessing end without what atexit runs."""
+    if "multiprocessing.util" in sys.modules:
+        sys.modules["multiprocessing.util"].Finalize(None, _close_all, exitpriority=1)
+
+
+atexit.register(_close_all)
+
+
+os.register_at_fork(
+    before=_close_before_fork, after_in_parent=lambda: _using.release(), after_in_child=_start_again_in_child
+)
+
+
+def find_path(url: str) -> Path:
+    """The file of sqlite:///relative.db or sqlite:////absolute.db."""
+    parts = urlsplit(url)
+    name = unquote(parts.path)[1:]
+    path = Path(name).absolute()
+    if not (url.startswith("sqlite:///") and name and path.name) or parts.query or parts.fragment:
+        raise InvalidInput(f"a SQLite url must be sqlite:///path/to/file.db (got {format_value(mask_password(url))})")
+    return path
+
+
+def copy_files(path: Path, folder: Path) -> Path:
+    """Copy a file with its write-ahead log into a folder, while nobody writes."""
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        locked = path.with_name(f"{path.name}-lock").exists()
+        with hold_first(os.path.realpath(path), WRITES) if locked else nullcontext():
+            for each in (path, path.with_name(f"{path.name}-wal")):
+                if each == path or each.exists():
+                    shutil.copy(each, folder / each.name)
     except OSError as error:
-        raise Unreachable(f"the lock {path} could not be taken ({error.strerror})") from None
-    try:
-        try:
-            if waiting is not None:
-                try:
-                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    waiting()
-            fcntl.flock(fd, fcntl.LOCK_EX)
-        except OSError as error:
-            if error.errno not in NO_LOCKS:
-                raise
-            raise Unreachable(
-                f"the file system of {path} does not support locks ({error.strerror}); keep the file on another"
-            ) from None
-        yield
-    finally:
-        with suppress(OSError):  # there are no locks, or none is held
-            fcntl.flock(fd, fcntl.LOCK_UN)  # closing alone releases it only if no fork has a copy
-        os.close(fd)
+        raise Unreachable(f"the file {path} cannot be opened ({error.strerror or error})") from None
+    return folder / path.name
 
 
 @dataclass(eq=False)
@@ -97,17 +130,14 @@ class SQLiteStore:
 
     path: Path
     _connection: sqlite3.Connection | None = field(default=None, repr=False)
+    _file: tuple[int, int] | None = field(default=None, repr=False)  # device and inode of what is open
+    _name: str = field(default="", repr=False)  # its path without links
+    _folder: str = field(default="", repr=False)  # device and inode of its folder
 
     @classmethod
     def at(cls, url: str, *, create: bool) -> SQLiteStore:
         """The store of sqlite:///relative.db or sqlite:////absolute.db."""
-        parts = urlsplit(url)
-        name = unquote(parts.path)[1:]
-        path = Path(name).absolute()
-        if not (url.startswith("sqlite:///") and name and path.name) or parts.query or parts.fragment:
-            raise InvalidInput(
-                f"a SQLite url must be sqlite:///path/to/file.db (got {format_value(mask_password(url))})"
-            )
+        path = find_path(url)
         try:
             path.with_name(f"{path.name}{LONGEST_ENDING}").exists()  # raises where a name is too long
         except OSError as error:
@@ -116,34 +146,78 @@ class SQLiteStore:
             raise Unreachable(f"there is no file {path}; create a study in it first")
         if not path.parent.is_dir():
             raise Unreachable(f"there is no folder {path.parent}; make it first")
+        if create:
+            with suppress(OSError):  # it is explained when the file is opened
+                path.touch()
         made = cls(path)
         made._migrate(create)
         return made
 
     def create(self, name: str, spec: Mapping[str, Any]) -> bool:
+        text, identity = json.dumps(spec, allow_nan=False), make_identity()
+        insert = "INSERT OR IGNORE INTO studies (name, spec, identity, hash) VALUES (?, ?, ?, ?)"
         with self.lock_writes() as connection:
-            words = (name, json.dumps(spec, allow_nan=False))
-            return connection.execute("INSERT OR IGNORE INTO studies (name, spec) VALUES (?, ?)", words).rowcount == 1
+            words = (name, text, identity, begin_chain(identity, text).hash)
+            return connection.execute(insert, words).rowcount == 1
 
     def spec(self, name: str) -> Mapping[str, Any] | None:
-        rows = self.fetch("SELECT spec FROM studies WHERE name = ?", name)
-        return parse_spec(rows[0][0], f"the file {self.path}") if rows else None
+        rows = self.fetch(SPEC, name)
+        return parse_spec(rows[0], self.shown) if rows else None
 
     def names(self) -> list[str]:
         return [name for (name,) in self.fetch("SELECT name FROM studies ORDER BY name")]
 
     def ledger(self, name: str) -> SQLiteLedger:
-        rows = self.fetch("SELECT id FROM studies WHERE name = ?", name)
+        rows = self.fetch("SELECT id, identity, spec FROM studies WHERE name = ?", name)
         if not rows:
             raise LookupError(name)
-        return SQLiteLedger(self, rows[0][0])
+        study, identity, spec = rows[0]
+        return SQLiteLedger(self, study, identity, begin_chain(identity, spec))
+
+    def find_origin(self, name: str) -> Origin:
+        ((*words,),) = self.fetch("SELECT identity, spec, sealed, position FROM studies WHERE name = ?", name)
+        return Origin(*words)
+
+    def list_rows(self, name: str) -> Iterator[Row]:
+        # one by one: a damaged page hides no event before it
+        query = """
+        SELECT e.position, kind, number, key, part, body, e.hash FROM events AS e JOIN studies AS s ON s.id = e.study
+        WHERE s.name = ? AND e.position = ?
+        """
+        for place in itertools.count(1):
+            found = self.fetch(query, name, place)
+            if not found:
+                return
+            position, *words, hash_ = found[0]
+            yield Row(position, tuple(words), hash_)
+
+    def adopt(self, name: str, origin: Origin, rows: Sequence[Row]) -> None:
+        """Store a study that comes from elsewhere, with its id and its events."""
+        head = rows[-1].head if rows else begin_chain(origin.identity, origin.spec)
+        sealed = min(origin.sealed, head.position)
+        insert = "INSERT INTO studies (name, identity, spec, sealed, position, hash) VALUES (?, ?, ?, ?, ?, ?)"
+        with self.lock_writes() as connection:
+            study = connection.execute(insert, (name, origin.identity, origin.spec, sealed, *head)).lastrowid
+            placed = [(study, row.position, *row.columns, row.hash) for row in rows]
+            connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", placed)
+
+    @property
+    def shown(self) -> str:
+        """What it is called in a message."""
+        return f"the file {self.path}"
+
+    def remarks(self) -> list[str]:
+        sealed = self.fetch("SELECT name, sealed FROM studies WHERE sealed > 0 ORDER BY name")
+        names = self.path.stat().st_nlink
+        links = [f"{self.shown} has {names} names (hard links); use one of them only"] if names > 1 else []
+        return links + [explain_seal(name, count) for name, count in sealed]
 
     def fetch(self, query: str, *words: object) -> list[Any]:
         """The rows that a query returns."""
         try:
-            with _using:
+            with hold(_using):
                 return self.connection.execute(query, words).fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._explain_errors(error, "read") from None
 
     def faults(self) -> list[str]:
@@ -155,9 +229,8 @@ class SQLiteStore:
         except BelatedError as error:
             return [str(error)]
         declared = sqlite3.connect(":memory:")
-        for _, statements in sorted(read_migrations("sqlite.sql").items()):
-            for statement in statements:
-                declared.execute(statement)
+        for _, sql in sorted(read_migrations("sqlite.sql").items()):
+            declared.executescript(sql)
         names = declared.execute("SELECT type || ' ' || name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
         declared.close()
         return wrong + [f"the {name} is missing or not as declared" for name, sql in names if sql not in there]
@@ -165,67 +238,135 @@ class SQLiteStore:
     def _explain_errors(self, error: Exception, verb: str) -> BelatedError:
         """One sentence for the user: the file is damaged, or the disk failed."""
         broken = str(error).startswith(("no such table", "no such column"))
-        if isinstance(error, sqlite3.DatabaseError) and (broken or not isinstance(error, sqlite3.OperationalError)):
+        if broken or not isinstance(error, sqlite3.OperationalError):
             return Unreadable(f"the file {self.path} is damaged ({error})")
         return Unreachable(f"the file {self.path} could not be {verb} ({error}); try again when that is fixed")
 
     def close(self) -> None:
-        with _using:
-            if self._connection is not None:
+        with hold(_using):
+            if self._connection is None:
+                return
+            try:
+                # Under the lock: of two that close at once, each would leave the checkpoint to the other.
+                with self.hold_first(WRITES):
+                    self._finalizer()
+            except BelatedError:
                 self._finalizer()
             self._connection = None
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """Opened at its first use, and again after a fork."""
+        """Opened at its first use, again after a fork, and again when the path has become another file."""
+        found = self._identify()
+        if self._connection is not None and found != self._file:
+            self.close()
         if self._connection is None:
-            self._connection = self._connect()
-            self._finalizer = weakref.finalize(self, self._connection.close)
+            connection = self._connect()
+            self._file, self._name = found, os.path.realpath(self.path)
+            self._folder = "{0.st_dev}:{0.st_ino}".format(os.stat(os.path.dirname(self._name)))
+            self._finalizer = weakref.finalize(self, connection.close)
+            self._finalizer.atexit = False
+            _close_at_exit(os.getpid())
             _stores.add(self)
+            self._connection = connection  # last: whatever an interrupt leaves out before it is done again
         return self._connection
+
+    def _identify(self) -> tuple[int, int]:
+        """The device and inode of what the path names now."""
+        try:
+            found = os.stat(self.path)
+        except OSError as error:
+            raise Unreachable(f"{self.shown} cannot be opened ({error.strerror})") from None
+        return found.st_dev, found.st_ino
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            # mode=rw: a file that is gone is not made again
+            url = f"file:{quote(os.fsencode(self.path))}?mode=rw"
+            connection = sqlite3.connect(url, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
         except sqlite3.OperationalError as error:
-            raise Unreachable(f"the file {self.path} cannot be opened ({error})") from None
-        except sqlite3.DatabaseError as error:
+            raise Unreachable(f"{self.shown} cannot be opened ({error})") from None
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
         return connection
 
     @contextmanager
     def lock_writes(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, under the lock that all writers wait for."""
+        """One transaction, under the lock that all writers wait for; it ends in the file that the path names."""
+        with self._transact() as connection:
+            moved = self._claim_name(connection)
+            yield connection
+        if moved:  # known under every name from now on
+            self.fetch("PRAGMA wal_checkpoint(FULL)")
+
+    @contextmanager
+    def _transact(self) -> Iterator[sqlite3.Connection]:
         try:
-            with _using, hold_lock(self.name_lock_file("write")):
+            with hold(_using), self.hold_first(WRITES):
                 connection = self.connection
+                if connection.in_transaction:
+                    connection.rollback()  # an interrupt came just before it was
                 try:
                     connection.execute("BEGIN IMMEDIATE")
                     yield connection
                     connection.execute("COMMIT")
                 except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
+                    connection.rollback()
                     raise
+                self._check_path()
         except sqlite3.Error as error:
             self.close()  # its state is unknown
             raise self._explain_errors(error, "written") from None
 
-    def _has_wal(self) -> bool:
-        wal = self.path.with_name(f"{self.path.name}-wal")
-        return wal.exists() and wal.stat().st_size > 0
+    def _check_path(self) -> None:
+        """Nothing is acknowledged that the path does not show."""
+        try:
+            same = self._identify() == self._file
+        except Unreachable:
+            same = False
+        if not same:
+            self.close()
+            raise StoreChanged(
+                f"{self.shown} was deleted, moved or replaced while it was open; what was written last is not in it"
+            )
 
-    def name_lock_file(self, what: str) -> str:
-        """The file of a lock."""
-        return f"{self.path}-{what}.lock"
+    def _claim_name(self, connection: sqlite3.Connection) -> bool:
+        """Two names of one file have two write-ahead logs: whoever uses the second would not see the first one's.
+
+        So the name in use is kept in the file. After a move the new name takes its place; True if it did just now."""
+        kept = connection.execute("SELECT path, folder FROM place").fetchone()
+        if kept == (self._name, self._folder):
+            return False
+        if kept is not None and os.path.realpath(kept[0]) != self._name:
+            other = Path(kept[0])
+            if (other.name, kept[1]) == (os.path.basename(self._name), self._folder):
+                return False  # the same folder, mounted at two places
+            if other.exists() and os.path.samefile(other, self._name):
+                raise Unreachable(
+                    f"{self._name} and {other} are two names of one file, whose changes would be lost to each other; "
+                    f"use {other}, or remove one of the two names"
+                )
+            if not other.exists() and _has_wal(other):
+                raise Unreachable(
+                    f"{self._name} was moved away from its newest events, which are in {other}-wal; "
+                    "move that file along too"
+                )
+        connection.execute("DELETE FROM place")
+        connection.execute("INSERT INTO place VALUES (?, ?)", (self._name, self._folder))
+        return True
+
+    def hold_first(self, queue: int, waiting: Callable[[], object] | None = None) -> AbstractContextManager[None]:
+        """Be the first one of a queue beside the file; `waiting` is called by whoever is next."""
+        self._identify()  # if it is gone, that is what to say
+        return hold_first(self._name or os.path.realpath(self.path), queue, waiting)
 
     def _migrate(self, create: bool) -> None:
         """Create the tables, or bring them to this version, in one transaction."""
         newest = max(steps := read_migrations("sqlite.sql"))
         try:
-            with _using:
+            with hold(_using):
                 connection = self.connection
                 connection.execute("BEGIN")  # in one transaction: another process may be creating the tables
                 (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -233,11 +374,13 @@ class SQLiteStore:
                 (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 (page,) = connection.execute("PRAGMA page_size").fetchone()
                 connection.execute("COMMIT")
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
         if tables and application != APPLICATION:
             raise Unreadable(f"{self.path} belongs to another program; name another file")
-        if self.path.stat().st_size % page and not self._has_wal():  # SQLite would take the rest of the page for zeros
+        if self.path.stat().st_size % page and not _has_wal(
+            self.path
+        ):  # SQLite would take the rest of the page for zeros
             raise Unreadable(f"the file {self.path} is damaged (it ends in the middle of a page); copy it again")
         if version < 0:
             raise Unreadable(f"the file {self.path} is damaged (its schema is {version})")
@@ -248,17 +391,56 @@ class SQLiteStore:
         if version == newest:
             return
         try:
-            with _using, hold_lock(self.name_lock_file("write")):
+            with hold(_using), self.hold_first(WRITES):
                 self.connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
             raise self._explain_errors(error, "written") from None
-        with self.lock_writes() as connection:
+        with self._transact() as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have done it
             for step in range(version + 1, newest + 1):
-                for statement in steps[step]:
+                for statement in split_statements(steps[step]):
                     connection.execute(statement)
+            if version == 1:
+                _seal(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {newest}")
+
+
+def _has_wal(path: Path) -> bool:
+    wal = path.with_name(f"{path.name}-wal")
+    return wal.exists() and wal.stat().st_size > 0
+
+
+def _seal(connection: sqlite3.Connection) -> None:
+    """Begin the chain of every study of schema 1, with its events as they are."""
+    for study, spec in connection.execute("SELECT id, spec FROM studies").fetchall():
+        identity = make_identity()
+        head = begin_chain(identity, spec)
+        rows = connection.execute(
+            "SELECT kind, number, key, part, body FROM events WHERE study = ? ORDER BY position", (study,)
+        )
+        heads = list(extend_chain(head, map(hash_content, rows.fetchall())))
+        connection.executemany(
+            "UPDATE events SET hash = ? WHERE study = ? AND position = ?",
+            [(one.hash, study, one.position) for one in heads],
+        )
+        last = heads[-1] if heads else head
+        connection.execute(
+            "UPDATE studies SET identity = ?, position = ?, hash = ?, sealed = ? WHERE id = ?",
+            (identity, *last, last.position, study),
+        )
+
+
+SPEC = """
+SELECT identity, spec, s.position, s.hash, kind, number, key, part, body, e.hash
+FROM studies AS s LEFT JOIN events AS e ON e.study = s.id AND e.position = 1 WHERE name = ?
+"""
+# One statement, so that the study's row and its events are of one moment. The event that was read before comes first.
+READ = """
+SELECT s.position, s.hash, e.position, e.kind, e.number, e.key, e.part, e.body, e.hash
+FROM studies AS s LEFT JOIN events AS e ON e.study = s.id AND e.position >= ?
+WHERE s.identity = ? ORDER BY e.position
+"""
 
 
 @dataclass(frozen=True)
@@ -267,29 +449,46 @@ class SQLiteLedger:
 
     store: SQLiteStore
     study: int
+    identity: str
+    start: Head
 
-    def append(self, events: Sequence[Event]) -> int:
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
         rows = [event_to_columns(event) for event in events]
         with self.store.lock_writes() as connection:
-            last = "SELECT coalesce(max(position), 0) FROM events WHERE study = ?"
-            (position,) = connection.execute(last, (self.study,)).fetchone()
-            placed = ((self.study, place, *words) for place, words in enumerate(rows, start=position + 1))
+            study, head = self._find_head(connection)
+            if seen is not None and seen.position and seen != head:
+                query = "SELECT hash FROM events WHERE study = ? AND position = ?"
+                if connection.execute(query, (study, seen.position)).fetchone() != (seen.hash,):
+                    raise went_back(seen, self.store.shown)
+            heads = list(extend_chain(head, map(hash_content, rows)))
+            placed = [(study, one.position, *words, one.hash) for one, words in zip(heads, rows, strict=True)]
             try:
-                connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", placed)
+                connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", placed)
             except sqlite3.IntegrityError:
                 raise Taken from None
-        return int(position) + len(rows)
+            connection.execute("UPDATE studies SET position = ?, hash = ? WHERE id = ?", (*heads[-1], study))
+        return heads[-1]
 
-    def read(self, after: int = 0) -> Iterator[Event]:
-        query = "SELECT position, body FROM events WHERE study = ? AND position > ? ORDER BY position"
-        return parse_events(self.store.fetch(query, self.study, after), after, f"the file {self.store.path}")
+    def _find_head(self, connection: sqlite3.Connection) -> tuple[int, Head]:
+        """The study's row, and its head."""
+        query = "SELECT id, position, hash FROM studies WHERE identity = ?"
+        found = connection.execute(query, (self.identity,)).fetchone()
+        if found is None:
+            raise is_another(self.store.shown)
+        return found[0], Head(*found[1:])
+
+    def read(self, after: Head | None = None) -> Iterator[Entry]:
+        after = after or self.start
+        found = self.store.fetch(READ, after.position, self.identity)
+        if not found:
+            raise is_another(self.store.shown)
+        rows = [Row(position, tuple(words), hash_) for _, _, position, *words, hash_ in found if position is not None]
+        return read_on(rows, after, Head(*found[0][:2]), self.store.shown)
 
     @contextmanager
     def lock_asks(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
         ready = None if meanwhile is None else partial(meanwhile, self)
-        with ExitStack() as held:
-            with hold_lock(self.store.name_lock_file(f"next-{self.study}")):
-                held.enter_context(hold_lock(self.store.name_lock_file(f"ask-{self.study}"), ready))
+        with self.store.hold_first(self.study, ready):
             yield self
 
     def close(self) -> None:

@@ -19,3 +19,19 @@ CREATE TABLE events (
 -- A number is asked once, told once, failed once; a key is used once.
 CREATE UNIQUE INDEX events_once ON events (study, number, kind) WHERE kind IN ('asked', 'told', 'failed');
 CREATE UNIQUE INDEX events_keys ON events (study, key, part) WHERE key IS NOT NULL;
+
+-- version 2 --
+-- Made when it was created; moves with the study.
+ALTER TABLE studies ADD COLUMN identity TEXT NOT NULL DEFAULT '';
+-- Its head: position and hash of its last event.
+ALTER TABLE studies ADD COLUMN position INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE studies ADD COLUMN hash BLOB NOT NULL DEFAULT x'';
+-- Events that were there before the chain began.
+ALTER TABLE studies ADD COLUMN sealed INTEGER NOT NULL DEFAULT 0;
+-- Over the event and the hash before it.
+ALTER TABLE events ADD COLUMN hash BLOB NOT NULL DEFAULT x'';
+CREATE UNIQUE INDEX studies_identity ON studies (identity) WHERE identity <> '';
+
+-- The name by which the file is written to, and the device and inode of its folder: two names would have two write-ahead
+-- logs.
+CREATE TABLE place (path TEXT NOT NULL, folder TEXT NOT NULL) STRICT;

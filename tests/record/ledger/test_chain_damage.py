@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from belated import Real, Study, Unreadable, check
 from belated.cli import main
+from belated.record.ledger.chain import begin_chain, extend_chain, hash_content
 from tests.support.refusals import refusal
 
 
@@ -21,19 +24,33 @@ def lived(url: str) -> Study:
     return study
 
 
-def execute(url: str, statement: str, *words: object) -> None:
-    """Change the tables behind belated's back; they are called studies and events here, and ? stands for a value."""
+def fetch(url: str, statement: str, *words: object) -> list[Any]:
+    """Use the tables behind belated's back; they are called studies and events here, and ? stands for a value."""
     if url.startswith("sqlite"):
-        with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
-            connection.execute(statement, words)
-        connection.close()
-        return
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
+            return connection.execute(statement, words).fetchall()
     import psycopg
 
     for table in ("studies", "events"):
         statement = statement.replace(table, f"belated_{table}")
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(statement.replace("?", "%s").encode(), words)
+        done = connection.execute(statement.replace("?", "%s").encode(), words)
+        return done.fetchall() if done.description else []
+
+
+def execute(url: str, statement: str, *words: object) -> None:
+    """Change them."""
+    fetch(url, statement, *words)
+
+
+def chain_again(url: str) -> None:
+    """Compute the hashes anew, as somebody would who changes a record on purpose."""
+    found = fetch(url, "SELECT position, kind, number, key, part, body FROM events ORDER BY position")
+    head = begin_chain(*fetch(url, "SELECT identity, spec FROM studies")[0])
+    for position, *columns in found:
+        (head,) = extend_chain(head, [hash_content(tuple(columns))])
+        execute(url, "UPDATE events SET hash = ? WHERE position = ?", head.hash, position)
+    execute(url, "UPDATE studies SET hash = ?", head.hash)
 
 
 BODIES = {
@@ -88,6 +105,8 @@ MISFITS = {
 def test_an_event_that_cannot_have_happened(url: str, misfit: str) -> None:
     lived(url)
     execute(url, "UPDATE events SET body = ? WHERE position = 3", MISFITS[misfit])
+    check_refused(url, "is damaged (event 3: it is not as it was written")
+    chain_again(url)
     check_refused(url, "the record is damaged (event 3 does not fit those before it (")
 
 
@@ -125,7 +144,7 @@ def test_damaged_settings(url: str, what: str) -> None:
 def test_settings_that_are_no_json(url: str) -> None:
     lived(url)
     execute(url, "UPDATE studies SET spec = ?", '{"space": ')
-    check_refused(url, "is damaged (the settings of a study: ")
+    check_refused(url, "is damaged (event 1: it is not as it was written")
 
 
 def test_a_table_that_is_gone(url: str) -> None:

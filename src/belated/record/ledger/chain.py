@@ -1,0 +1,165 @@
+"""Events chained by hash: a changed, missing or moved event is found, and so is a store that went back in time.
+
+content  SHA-256 over kind, number, key, part and body, each with its length
+hash     of event i: SHA-256 over the hash of event i - 1, the position i and the content. It begins with the study's id
+         and its settings as created
+
+The study's name, row ids and tokens of writes are no part of it: studies are renamed and move between stores. Who
+computes the whole chain anew is found only by a head that was kept elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from belated.errors import StoreChanged, Unreadable
+from belated.record.events import Event, parse_event
+
+DAMAGE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what decoding a damaged row raises
+Columns = tuple[str, int | None, str | None, int, str]  # kind, number, key, part, body
+
+
+class Head(NamedTuple):
+    """An event by its position, with its hash; position 0 is the study as created."""
+
+    position: int
+    hash: bytes
+
+    def __str__(self) -> str:
+        return f"{self.position} {self.hash.hex()}"
+
+
+class Entry(NamedTuple):
+    """An event as it was read."""
+
+    event: Event
+    head: Head
+
+
+class Row(NamedTuple):
+    """An event as a store keeps it."""
+
+    position: int
+    columns: Columns
+    hash: bytes
+
+    @property
+    def head(self) -> Head:
+        return Head(self.position, self.hash)
+
+
+class Origin(NamedTuple):
+    """What a study began with, and how many events its row counts."""
+
+    identity: str
+    spec: str
+    sealed: int  # events that were there before the chain began
+    events: int
+
+
+def make_identity() -> str:
+    """The id of a new study."""
+    return secrets.token_hex(16)
+
+
+def begin_chain(identity: str, spec: str) -> Head:
+    """The head of a study to which nothing has happened; spec is the text of its settings, as stored."""
+    return Head(0, _hash_parts((identity, spec)))
+
+
+def hash_content(columns: Columns) -> bytes:
+    return _hash_parts(columns)
+
+
+def extend_chain(head: Head, contents: Iterable[bytes]) -> Iterator[Head]:
+    """The heads after more events."""
+    for content in contents:
+        position = head.position + 1
+        head = Head(position, hashlib.sha256(head.hash + position.to_bytes(8, "big") + content).digest())
+        yield head
+
+
+def _hash_parts(parts: Sequence[str | int | None]) -> bytes:
+    hashed = hashlib.sha256()
+    for part in parts:
+        text = b"" if part is None else str(part).encode("utf-8", "surrogatepass")
+        hashed.update((-1 if part is None else len(text)).to_bytes(8, "big", signed=True) + text)
+    return hashed.digest()
+
+
+def follow_chain(rows: Iterable[Row], after: Head, where: str) -> Iterator[Entry]:
+    """The events of these rows, which come right after a head. The first one that does not fit is named.
+
+    where  what the store is called in a message"""
+    head = after
+    for row in rows:
+        expected = head.position + 1
+        try:
+            if row.position != expected:
+                raise ValueError("it is missing")
+            (head,) = extend_chain(head, [hash_content(row.columns)])
+            if head.hash != row.hash:
+                raise ValueError("it is not as it was written: its hash does not fit")
+            event = parse_event(row.columns[-1])
+        except DAMAGE as error:
+            raise Unreadable(f"{where} is damaged (event {expected}: {error})") from None
+        yield Entry(event, head)
+
+
+def parse_spec(found: Sequence[Any], where: str) -> Mapping[str, Any]:
+    """The settings of a study, if they are as they were written.
+
+    found  identity, spec, position and hash of its head, and the columns and hash of its first event"""
+    identity, spec, position, end, *columns, first = found
+    start = begin_chain(identity, spec)
+    if first is not None:
+        for _ in follow_chain([Row(1, tuple(columns), first)], start, where):
+            pass
+    elif position == 0 and end != start.hash:
+        raise _settings_damaged(where)
+    try:
+        return dict(json.loads(spec))
+    except DAMAGE:
+        raise _settings_damaged(where) from None
+
+
+def _settings_damaged(where: str) -> Unreadable:
+    return Unreadable(f"{where} is damaged (the study's settings are not as they were written)")
+
+
+def read_on(rows: Sequence[Row], after: Head, end: Head, where: str) -> Iterator[Entry]:
+    """The events after one that was read before.
+
+    rows  from that event on (it is left out if it is the study as created)
+    end   the study's head, as stored"""
+    if after.position:
+        if not rows or rows[0].head != after:
+            raise went_back(after, where)
+        rows = rows[1:]
+    elif end.position == 0 and end != after:
+        raise _settings_damaged(where)
+    last = after
+    for entry in follow_chain(rows, after, where):
+        last = entry.head
+        yield entry
+    if last != end:
+        raise Unreadable(f"{where} is damaged (event {last.position + 1}: it is missing; there were {end.position})")
+
+
+def went_back(after: Head, where: str) -> StoreChanged:
+    return StoreChanged(
+        f"{where} went back in time, perhaps to a backup: event {after.position} of this study, which was read before, "
+        "is no longer in it; the next call goes on from what is there"
+    )
+
+
+def is_another(where: str) -> StoreChanged:
+    return StoreChanged(f"{where} is another one now, without this study; nothing was written; open a study in it")
+
+
+def explain_seal(name: str, count: int) -> str:
+    return f"{name}: its chain of hashes began after event {count}; earlier events are chained as they were found then"

@@ -1,0 +1,220 @@
+"""The locks of a store, as bytes of one file beside it: two for writes, two for the asks of each study.
+
+They are POSIX locks of byte ranges: a lock ends with its process, a forked child has none, and whoever waits can find
+out for which process. Such a lock belongs to the whole process, so:
+
+- threads of one process first queue on a lock in memory, one per byte;
+- a lock file is opened once in a process, and closed when nobody uses it: closing any descriptor of it would drop all
+  locks that the process has on it.
+
+Waiting in the kernel has no time limit, and sees deadlocks where there are none, because it does not know threads. So
+whoever waits tries again and again, and looks now and then whether the process that holds the lock was stopped. Of the
+two bytes of a queue the second is held by whoever is next: nobody who comes later is first.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from belated.errors import Unreachable
+from belated.record.locks import hold, run_in_children
+
+# Seconds between two attempts, at first and later. Whoever is next is quick; of the others none is quicker than those
+# who came before.
+NEXT_PAUSES, OTHER_PAUSES = (1e-4, 1e-3), (4e-3, 4e-3)
+LOOK = 1.0  # seconds between two looks at who holds a lock
+MOST_STOPPED = 10.0  # seconds to wait for a process that is stopped
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # answers of a file system without locks
+FLOCK = "hhqqi"  # struct flock of Linux: type, whence, start, length, process
+
+
+@dataclass(eq=False)
+class LockFile:
+    """The lock file of one store, as this process has it open."""
+
+    path: str
+    fd: int  # -1: in a child of the process that opened it
+    users: int = 0
+    bytes: dict[int, ByteLock] = field(default_factory=dict)
+
+
+class ByteLock:
+    """One byte of a lock file."""
+
+    def __init__(self, file: LockFile, byte: int) -> None:
+        self.file, self.byte = file, byte
+        self.pauses = NEXT_PAUSES if byte % 2 == 0 else OTHER_PAUSES
+        self._threads = threading.RLock()  # which thread of this process may have it
+        self._wanted = False  # whether a thread of this process has it, or tries to
+
+    @contextmanager
+    def hold(self, waiting: Callable[[], object] | None = None) -> Iterator[None]:
+        """Hold it; `waiting` is called first if another process or thread has it."""
+        if waiting is not None and self._wanted:
+            waiting()
+            waiting = None
+        with hold(self._threads):
+            try:
+                try:
+                    self._wanted = True
+                    if not self._try():
+                        if waiting is not None:
+                            waiting()
+                        self._wait()
+                    yield
+                finally:
+                    self._release()
+            finally:
+                self._release()  # if an interrupt came just before
+
+    def _try(self) -> bool:
+        """Take it, unless another process has it."""
+        try:
+            fcntl.lockf(self.file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, self.byte)
+        except (BlockingIOError, PermissionError):
+            return False
+        except OSError as error:
+            raise _explain(self.file.path, error) from None
+        return True
+
+    def _wait(self) -> None:
+        """Try until it is free; give up if the process that holds it stays stopped."""
+        (pause, longest), look, stopped_since = self.pauses, time.monotonic() + LOOK, None
+        while not self._try():
+            time.sleep(pause)
+            pause = min(2 * pause, longest)
+            if (now := time.monotonic()) < look:
+                continue
+            look, holder = now + LOOK, self._find_stopped()
+            stopped_since = (stopped_since or now) if holder is not None else None
+            if stopped_since is not None and now >= stopped_since + MOST_STOPPED:
+                raise Unreachable(
+                    f"process {holder} holds the lock {self.file.path} and is stopped; "
+                    f"let it go on (kill -CONT {holder}) or end it"
+                )
+
+    def _release(self) -> None:
+        self._wanted = False
+        if self.file.fd >= 0:
+            with suppress(OSError):  # a file system without locks has none to release
+                fcntl.lockf(self.file.fd, fcntl.LOCK_UN, 1, self.byte)
+
+    def _find_stopped(self) -> int | None:
+        """The id of a stopped process that has this byte, or is first in its queue; where the system can say so."""
+        for byte in {self.byte, self.byte - self.byte % 2} if sys.platform == "linux" else ():
+            asked = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)
+            kind, *_, process = struct.unpack_from(FLOCK, fcntl.fcntl(self.file.fd, fcntl.F_GETLK, asked))
+            if kind != fcntl.F_UNLCK and process > 0 and is_stopped(process):
+                return int(process)
+        return None
+
+
+def is_stopped(process: int) -> bool:
+    """Whether a process was stopped, by a signal or by a debugger."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] in ("T", "t")
+
+
+_opening = threading.RLock()  # for the files that are open
+_files: dict[tuple[int, int], LockFile] = {}  # by device and inode
+
+
+def _start_again_in_child() -> None:
+    """A forked child has none of its parent's locks, so it opens the files again."""
+    global _opening
+    _opening = threading.RLock()
+    while _files:
+        _, file = _files.popitem()
+        os.close(file.fd)  # which drops locks of this process only
+        file.fd = -1
+
+
+run_in_children(_start_again_in_child)
+
+
+@contextmanager
+def hold_first(database: str, queue: int, waiting: Callable[[], object] | None = None) -> Iterator[None]:
+    """Be the first one of a queue, in the lock file beside a database; it is made if needed, with the database's mode.
+
+    waiting  called by whoever is next, before it waits for the first one"""
+    file = join_lock_file(database)
+    try:
+        with ExitStack() as held:
+            with _find_byte(file, 2 * queue + 1).hold():
+                held.enter_context(_find_byte(file, 2 * queue).hold(waiting))
+            yield
+    finally:
+        leave_lock_file(file)
+
+
+def _find_byte(file: LockFile, byte: int) -> ByteLock:
+    return file.bytes.setdefault(byte, ByteLock(file, byte))
+
+
+def join_lock_file(database: str) -> LockFile:
+    """The lock file beside a database, opened if this process does not have it open. Leave it when done."""
+    path = f"{database}-lock"
+    try:
+        with hold(_opening):
+            file = _find(path)
+            if file is None:
+                fd = _open(path, database)
+                file = _files.setdefault(_identify(os.fstat(fd)), LockFile(path, fd))
+            file.users += 1
+            return file
+    except OSError as error:
+        raise _explain(path, error) from None
+
+
+def leave_lock_file(file: LockFile) -> None:
+    """The last user closes the file."""
+    with hold(_opening):
+        file.users -= 1
+        if not file.users and file.fd >= 0:
+            del _files[_identify(os.fstat(file.fd))]
+            os.close(file.fd)
+            file.fd = -1
+
+
+def _find(path: str) -> LockFile | None:
+    try:
+        return _files.get(_identify(os.stat(path)))
+    except FileNotFoundError:
+        return None
+
+
+def _open(path: str, database: str) -> int:
+    like = os.stat(database)
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, like.st_mode & 0o666)
+    except FileExistsError:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    with suppress(PermissionError):
+        os.fchown(fd, -1, like.st_gid)
+    os.fchmod(fd, like.st_mode & 0o666)
+    return fd
+
+
+def _identify(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _explain(path: str, error: OSError) -> Unreachable:
+    if error.errno in NO_LOCKS:
+        return Unreachable(
+            f"the file system of {path} does not support locks ({error.strerror}); keep the file on another"
+        )
+    return Unreachable(f"the lock {path} could not be taken ({error.strerror})")

@@ -1,0 +1,153 @@
+"""Locks as bytes of one file: each excludes processes and threads, and ends with its process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from belated import Unreachable
+from belated.record.ledger import file_locks
+from tests.support.processes import fork, wait
+
+SOON = 30.0
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "lab.db"
+    path.touch()
+    return path
+
+
+def hold_first(database: Path, byte: int, waiting: Callable[[], object] | None = None) -> AbstractContextManager[None]:
+    return file_locks.hold_first(str(database), byte, waiting)
+
+
+@contextmanager
+def held_elsewhere(database: Path, byte: int) -> Iterator[int]:
+    """The id of another process that holds a byte; it is killed at the end."""
+    out, into = os.pipe()
+
+    def work() -> None:
+        with hold_first(database, byte):
+            os.write(into, b".")
+            time.sleep(120)
+
+    pid = fork(work)
+    try:
+        os.read(out, 1)
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        wait(pid)
+        os.close(out)
+        os.close(into)
+
+
+def in_thread(work: Callable[[], object]) -> threading.Event:
+    """Set when the work is done."""
+    done = threading.Event()
+
+    def run() -> None:
+        work()
+        done.set()
+
+    threading.Thread(target=run, daemon=True).start()
+    return done
+
+
+def take(database: Path, byte: int) -> None:
+    with hold_first(database, byte):
+        pass
+
+
+def test_threads_exclude_each_other_byte_by_byte(database: Path) -> None:
+    with hold_first(database, 2):
+        same, another = in_thread(lambda: take(database, 2)), in_thread(lambda: take(database, 3))
+        assert another.wait(SOON)
+        assert not same.wait(0.2)
+    assert same.wait(SOON)
+
+
+def test_who_waits_is_asked_to_do_something_first(database: Path) -> None:
+    calls: list[str] = []
+    with hold_first(database, 2, lambda: calls.append("free")):
+        pass
+    with held_elsewhere(database, 2) as pid:
+        waiting = threading.Event()
+
+        def wait_for_it() -> None:
+            with hold_first(database, 2, waiting.set):
+                calls.append("mine")
+
+        done = in_thread(wait_for_it)
+        assert waiting.wait(SOON)
+        assert not done.wait(0.2)
+        os.kill(pid, signal.SIGKILL)
+        assert done.wait(SOON)
+    assert calls == ["mine"]
+
+
+def test_another_thread_lets_go_of_its_byte_and_not_of_mine(database: Path) -> None:
+    """The locks are those of the process, and closing a descriptor would drop them all."""
+    with hold_first(database, 2):
+        take(database, 3)
+        pid = fork(lambda: take(database, 2))
+        time.sleep(0.2)
+        assert os.waitpid(pid, os.WNOHANG) == (0, 0)
+    assert wait(pid) == 0
+
+
+def test_a_wait_that_was_given_up_takes_nothing(database: Path) -> None:
+    with held_elsewhere(database, 2):
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            take(database, 2)
+    pid = fork(lambda: take(database, 2))
+    assert wait(pid) == 0
+    take(database, 2)
+
+
+def test_a_stopped_process_is_named_to_those_who_wait(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_locks, "LOOK", 0.1)
+    monkeypatch.setattr(file_locks, "MOST_STOPPED", 0.3)
+    with held_elsewhere(database, 0) as pid:
+        told: list[str] = []
+
+        def wait_for_it() -> None:
+            try:
+                take(database, 0)
+            except Unreachable as error:
+                told.append(str(error))
+
+        waiting = in_thread(wait_for_it)
+        assert not waiting.wait(0.6)  # a process that is at work is waited for
+        os.kill(pid, signal.SIGSTOP)
+        assert waiting.wait(SOON)
+        with pytest.raises(Unreachable, match=rf"process {pid} holds the lock .*lab.db-lock and is stopped") as raised:
+            take(database, 0)
+        assert told == [str(raised.value)]
+        os.kill(pid, signal.SIGKILL)
+        take(database, 0)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o660, 0o666])
+def test_the_lock_file_has_the_mode_of_the_database(database: Path, mode: int) -> None:
+    database.chmod(mode)
+    take(database, 0)
+    assert stat.S_IMODE(database.with_name("lab.db-lock").stat().st_mode) == mode
+
+
+def test_the_lock_file_is_closed_when_nobody_uses_it(database: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    with hold_first(database, 0), hold_first(database, 2):
+        assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert len(os.listdir("/proc/self/fd")) == before
