@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from belated.errors import AlreadyExists, BelatedError, Contradiction, InvalidInput
-from belated.learner.algorithms import Algorithm, find_algorithm, read_algorithm
+from belated.learner.algorithms import PAPER, Algorithm, find_algorithm, read_algorithm
 from belated.learner.choice.decide import require_finite_queries
 from belated.learner.choice.problem import Problem
 from belated.learner.confidence import Theory
@@ -27,6 +27,7 @@ Declared = Mapping[str, Real | Integer | Choice] | Points | Space
 Late = Literal["use", "ignore"]
 Repeats = Literal["always", "heard", "never"]
 RegretKind = Literal["simple", "cumulative"]
+OutcomeKind = Literal["real", "conversion"]
 
 SILENCE_HELP = (
     'silence must be given: what does an unheard outcome mean? "floor" (no news is the worst news), '
@@ -54,6 +55,7 @@ class Settings:
     late: Late
     repeats: Repeats
     regret: RegretKind
+    outcomes: OutcomeKind
     initial: int
     seed: int
 
@@ -86,6 +88,7 @@ class Settings:
             "late": self.late,
             "repeats": self.repeats,
             "regret": self.regret,
+            "outcomes": self.outcomes,
             "initial": self.initial,
             "seed": self.seed,
         }
@@ -105,6 +108,7 @@ class Settings:
             late=spec["late"],
             repeats=spec["repeats"],
             regret=spec["regret"],
+            outcomes=spec["outcomes"],
             initial=spec["initial"],
             seed=spec["seed"],
         )
@@ -121,6 +125,7 @@ class Settings:
             context_widths=() if self.context is None else self.context.widths,
             initial=self.initial,
             cumulative=self.regret == "cumulative",
+            conversions=self.outcomes == "conversion" and self.algorithm.name not in PAPER,
         )
 
 
@@ -131,6 +136,7 @@ RENAMED = {"objective": "regret"}
 def _translate(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     """A stored spec with the present names; in version 0.1 every algorithm of the paper was fitted to the heard."""
     renamed = {RENAMED.get(name, name): value for name, value in spec.items()}
+    renamed.setdefault("outcomes", "real")
     return renamed | {"algorithm": {"fitted_to": "heard"} | dict(renamed["algorithm"])}
 
 
@@ -148,6 +154,7 @@ def settle_settings(
     algorithm: str | Algorithm,
     repeats: Repeats | None,
     regret: RegretKind | None,
+    outcomes: OutcomeKind,
     initial: int | None,
     seed: int | None,
 ) -> Settings:
@@ -160,6 +167,11 @@ def settle_settings(
         raise Contradiction(
             f"{chosen.name} has no patience: queries stay pending until heard; leave patience out (got {m})"
         )
+    if outcomes not in ("real", "conversion"):
+        raise InvalidInput(f"outcomes must be one of real, conversion (got {format_value(outcomes)})")
+    meaning = _settle_silence(chosen, silence)
+    if outcomes == "conversion":
+        floor = _check_conversion(goal, floor, meaning, m)
     queries = Space.of(space)
     first = chosen.opening.initial(len(queries.widths)) if initial is None else require_whole(initial, "initial")
     if first < 0:
@@ -174,7 +186,7 @@ def settle_settings(
         context=None if context is None else Space.of(context, "context"),
         objective=Objective.of(goal, floor, ceiling, limits),
         algorithm=chosen,
-        silence=_settle_silence(chosen, silence),
+        silence=meaning,
         patience=m,
         late=_settle_implied(chosen, "late", late, ("use", "ignore"), chosen.implied.late, "use"),
         repeats=_settle_implied(
@@ -188,6 +200,7 @@ def settle_settings(
             None,
             "simple" if context is None else "cumulative",
         ),
+        outcomes=outcomes,
         initial=first,
         seed=drawn,
     )
@@ -196,6 +209,19 @@ def settle_settings(
     if isinstance(chosen.width.beta, Theory) and chosen.width.beta.gain == "greedy":
         require_finite_queries(problem)  # the same for a gain that is not defined on it
     return settings
+
+
+def _check_conversion(goal: str, floor: float | None, silence: Silence, patience: Patience) -> float:
+    """The floor that conversions imply; what contradicts them is refused."""
+    if goal != "maximize":
+        raise Contradiction(f"conversions are maximized; leave goal out (got {format_value(goal)})")
+    if floor not in (None, 0, 0.0):
+        raise Contradiction(f"conversions imply floor=0; leave floor out (got {format_value(floor)})")
+    if silence.name not in ("floor", "fading"):
+        raise Contradiction(f'conversions need silence="floor" or "fading" (got {format_value(silence.name)})')
+    if math.isinf(patience.m) and not patience.auto:
+        raise InvalidInput('conversions need patience: the attribution window, such as "7d"')
+    return 0.0
 
 
 def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silence:
