@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, Literal, get_args
 
 from belated.errors import AlreadyExists, BelatedError, Contradiction, InvalidInput, Unreadable
-from belated.learner.algorithms import Algorithm, find_algorithm, read_algorithm
+from belated.learner.algorithms import PAPER, Algorithm, find_algorithm, read_algorithm
 from belated.learner.choice.decide import require_finite_queries
 from belated.learner.choice.problem import Problem
 from belated.learner.confidence import Theory
@@ -27,7 +27,8 @@ Declared = Mapping[str, Real | Integer | Choice] | Points | Space
 Late = Literal["use", "ignore"]
 Repeats = Literal["always", "heard", "never"]
 RegretKind = Literal["simple", "cumulative"]
-LATE, REPEATS, REGRETS = get_args(Late), get_args(Repeats), get_args(RegretKind)
+OutcomeKind = Literal["real", "conversion"]
+LATE, REPEATS, REGRETS, OUTCOMES = get_args(Late), get_args(Repeats), get_args(RegretKind), get_args(OutcomeKind)
 MOST_INITIAL = 10**9
 LONGEST_NAME = 255  # characters
 
@@ -57,6 +58,7 @@ class Settings:
     late: Late
     repeats: Repeats
     regret: RegretKind
+    outcomes: OutcomeKind
     initial: int
     seed: int
 
@@ -89,6 +91,7 @@ class Settings:
             "late": self.late,
             "repeats": self.repeats,
             "regret": self.regret,
+            "outcomes": self.outcomes,
             "initial": self.initial,
             "seed": self.seed,
         }
@@ -115,6 +118,7 @@ class Settings:
             late=_require_option("late", spec["late"], LATE),
             repeats=_require_option("repeats", spec["repeats"], REPEATS),
             regret=_require_option("regret", spec["regret"], REGRETS),
+            outcomes=_require_option("outcomes", spec["outcomes"], OUTCOMES),
             initial=require_whole(spec["initial"], "initial"),
             seed=require_whole(spec["seed"], "seed"),
         )
@@ -131,6 +135,7 @@ class Settings:
             context_widths=() if self.context is None else self.context.widths,
             initial=self.initial,
             cumulative=self.regret == "cumulative",
+            conversions=self.outcomes == "conversion" and self.algorithm.name not in PAPER,
         )
 
 
@@ -141,6 +146,7 @@ RENAMED = {"objective": "regret"}
 def _translate(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     """A stored spec with the present names; in version 0.1 every algorithm of the paper was fitted to the heard."""
     renamed = {RENAMED.get(name, name): value for name, value in spec.items()}
+    renamed.setdefault("outcomes", "real")
     return renamed | {"algorithm": {"fitted_to": "heard"} | dict(renamed["algorithm"])}
 
 
@@ -158,6 +164,7 @@ def settle_settings(
     algorithm: str | Algorithm,
     repeats: Repeats | None,
     regret: RegretKind | None,
+    outcomes: OutcomeKind,
     initial: int | None,
     seed: int | None,
 ) -> Settings:
@@ -170,6 +177,11 @@ def settle_settings(
         raise Contradiction(
             f"{chosen.name} has no patience: queries stay pending until heard; leave patience out (got {m})"
         )
+    if outcomes not in OUTCOMES:
+        raise InvalidInput(f"outcomes must be one of {', '.join(OUTCOMES)} (got {format_value(outcomes)})")
+    meaning = _settle_silence(chosen, silence)
+    if outcomes == "conversion":
+        floor = _check_conversion(goal, floor, meaning, m)
     queries, around = Space.of(space), None if context is None else Space.of(context, "context")
     for declared in (queries, *([] if around is None else [around])):
         check_words(declared)
@@ -188,7 +200,7 @@ def settle_settings(
         context=around,
         objective=Objective.of(goal, floor, ceiling, limits),
         algorithm=chosen,
-        silence=_settle_silence(chosen, silence),
+        silence=meaning,
         patience=m,
         late=_settle_implied(chosen, "late", late, LATE, chosen.implied.late, "use"),
         repeats=_settle_implied(chosen, "repeats", repeats, REPEATS, chosen.implied.repeats, "heard"),
@@ -200,6 +212,7 @@ def settle_settings(
             None,
             "simple" if context is None else "cumulative",
         ),
+        outcomes=outcomes,
         initial=first,
         seed=drawn,
     )
@@ -221,6 +234,19 @@ def check_words(space: Space) -> None:
     for value in space.list_options():
         if isinstance(value, str) and not is_writable(value):
             raise InvalidInput(f"options must be text that UTF-8 can hold (got {format_value(value)})")
+
+
+def _check_conversion(goal: str, floor: float | None, silence: Silence, patience: Patience) -> float:
+    """The floor that conversions imply; what contradicts them is refused."""
+    if goal != "maximize":
+        raise Contradiction(f"conversions are maximized; leave goal out (got {format_value(goal)})")
+    if floor not in (None, 0, 0.0):
+        raise Contradiction(f"conversions imply floor=0; leave floor out (got {format_value(floor)})")
+    if silence.name not in ("floor", "fading"):
+        raise Contradiction(f'conversions need silence="floor" or "fading" (got {format_value(silence.name)})')
+    if math.isinf(patience.m) and not patience.auto:
+        raise InvalidInput('conversions need patience: the attribution window, such as "7d"')
+    return 0.0
 
 
 def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silence:

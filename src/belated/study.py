@@ -56,7 +56,16 @@ from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
 from belated.record.trials import KeyedCall, TrialRecord
 from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, WorstValue
-from belated.settings import Declared, Late, RegretKind, Repeats, Settings, check_agreement, settle_settings
+from belated.settings import (
+    Declared,
+    Late,
+    OutcomeKind,
+    RegretKind,
+    Repeats,
+    Settings,
+    check_agreement,
+    settle_settings,
+)
 from belated.space.encoding import Space
 from belated.space.points import Points
 from belated.validation import (
@@ -126,6 +135,7 @@ class Study:
         algorithm: str | Algorithm = "default",
         repeats: Repeats | None = None,
         regret: RegretKind | None = None,
+        outcomes: OutcomeKind = "real",
         initial: int | None = None,
         seed: int | None = None,
         clock: Callable[[], float] | None = None,
@@ -147,6 +157,7 @@ class Study:
         late       "use" late outcomes in the model, or "ignore" them (they are recorded either way)
         algorithm  "default", one of the paper's six names, or a value of belated.algorithms
         regret     "simple": only the best query counts; "cumulative": every query does. None: cumulative with a context
+        outcomes   "real": numbers; "conversion": 1 (or an amount) if and when it happens, never told otherwise
         repeats    whether a query may be asked again: "always", "heard" (not while it is pending, unless no others are
                    left) or "never"
         initial    space-filling queries to begin with; None: a number that suits the space
@@ -181,6 +192,7 @@ class Study:
             algorithm=algorithm,
             repeats=repeats,
             regret=regret,
+            outcomes=outcomes,
             initial=initial,
             seed=seed,
         )

@@ -36,6 +36,8 @@ class History:
     order: NDArray[np.intp]  # when the outcome was told, for the order of arrival
     lams: Array  # the outcome's own noise variance, NaN where lam is used
     floor: float | None  # the least value f can take; None: unknown, and no outcome is there to replace it
+    age: Array  # of each query, in rounds or seconds
+    m: float  # patience of now, in the same unit
     waited: Array  # d where told, the age so far elsewhere; NaN where there is no delay (added, failed)
     arrived: Mask  # told, in time or late
     late: Mask  # told after patience had run out

@@ -35,7 +35,8 @@ def believe_at(known: Knowledge, z: Array, Q: Array, cache: Cache, *, pending: b
         mean, std = belief.posterior.mean_and_std(rows)
         if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
             raise FloatingPointError
-        return Belief(scale.to_user(mean), scale.to_user_std(std))
+        center = scale.to_user(mean)
+        return Belief(center, np.hypot(scale.to_user_std(std), belief.doubt * center))
 
     return _use_belief(known, z, cache, evaluate, pending)
 
@@ -58,7 +59,7 @@ def _use_belief(
     shown = h if pending or not problem.silence.forgets else h.without_pending()
 
     def attempt(fitted: Hyperparameters | None) -> Result:
-        return use(*compute_belief(problem, shown, t, fitted, problem.silence, cache, z, exact=True))
+        return use(*compute_belief(problem, shown, t, fitted, problem.silence, cache, z, exact=True, ahead=pending))
 
     with use_one_thread():
         fresh = _fit_for_look(problem, h, t, fits, cache)

@@ -221,6 +221,8 @@ class TrialTable:
             order=self._order[:n].copy(),
             lams=self._noise[:n].copy(),
             floor=None,
+            age=age,
+            m=m,
             waited=silent,
             arrived=told,
             late=told & (delay > self._m[:n]),

@@ -28,6 +28,14 @@ from belated.learner.choice.candidates import (
 from belated.learner.choice.maximize import spread_candidates
 from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
 from belated.learner.confidence import Constant, gamma_bound, greedy_gain
+from belated.learner.conversions import (
+    complete_rates,
+    count_conversions,
+    estimate_rates,
+    find_rates,
+    make_rate_scale,
+    select_rates,
+)
 from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Scale, describe_stand_in
@@ -50,7 +58,7 @@ def find_scale(problem: Problem, h: History, fitted: Hyperparameters | None) -> 
 def make_prior(problem: Problem, t: int) -> GP:
     """The GP before anything was fitted."""
     lam = problem.lam(t)
-    return GP(problem.kernel, 1e-3 if lam is None else lam)
+    return GP(problem.kernel, 1e-3 if lam is None else lam, 1.0 if problem.conversions else 0.0)
 
 
 def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) -> Hyperparameters | None:
@@ -59,7 +67,10 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
     if not needs_fit(problem, h, t):
         return None
     start = make_prior(problem, t) if last is None else last.gp
-    data = algorithm.fitting.data.select(h, problem.bounds, algorithm.model.scaling, problem.silence, start)
+    if problem.conversions:
+        data, lam = select_rates(h, problem.silence, start)
+    else:
+        data = algorithm.fitting.data.select(h, problem.bounds, algorithm.model.scaling, problem.silence, start)
     settings = FitSettings(
         problem.kernel,
         group_columns([w for part in problem.widths for w in part]),
@@ -69,7 +80,7 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
         prior=algorithm.fitting.prior,
     )
     gp = fit(settings, start, data.X, data.y, data.lams, data.shares)
-    scale = data.scale if algorithm.model.scaling.lasting else None
+    scale = data.scale if algorithm.model.scaling.lasting or problem.conversions else None
     return Hyperparameters(gp, scale, t, int(np.sum(h.seen)), count_settled(h))
 
 
@@ -95,13 +106,25 @@ def compute_belief(
     cache: Cache,
     z: Array,
     exact: bool = False,
+    ahead: bool = True,
 ) -> tuple[ModelBelief, Scale]:
-    """The belief about f on the model's scale, and that scale; `exact` does not bound very bad outcomes."""
-    scale = find_scale(problem, h, fitted)
-    scale = replace(scale, least=-np.inf) if exact else scale
-    gp, noise = make_gp(problem, fitted, t), problem.algorithm.fill_noise
+    """The belief about f on the model's scale, and that scale.
+
+    exact   does not bound very bad outcomes
+    ahead   counts young conversions as if they were complete: what the next choice is made from"""
+    gp, noise, doubt = make_gp(problem, fitted, t), problem.algorithm.fill_noise, 0.0
+    if problem.conversions:
+        counted = count_conversions(h, problem.silence)
+        scale = make_rate_scale(counted) if fitted is None or fitted.scale is None else fitted.scale
+        rate = find_rates(gp, h, counted, scale, cache.memory.heard)
+        h = (complete_rates if ahead else estimate_rates)(h, counted, rate)
+        silence, doubt = Floor(), counted.doubt  # every query has an outcome now
+    else:
+        scale = find_scale(problem, h, fitted)
+        scale = replace(scale, least=-np.inf) if exact else scale
     scaled = scale_history(h, problem.bounds, scale)
-    return believe(gp, silence, scaled, list_queries(problem), cache.memory, z, noise), scale
+    belief = believe(gp, silence, scaled, list_queries(problem), cache.memory, z, noise)
+    return replace(belief, doubt=doubt), scale
 
 
 def compute_width(problem: Problem, belief: ModelBelief, move: Move, t: int, cache: Cache) -> float:
@@ -204,6 +227,8 @@ def is_opening(problem: Problem, h: History, t: int) -> bool:
     heard that the belief is the prior's (the default), whose most uncertain points are the corners of the space."""
     if problem.round_of(t) <= problem.initial:
         return True
+    if problem.conversions:  # the first day, before anything can have come back
+        return not np.any(h.seen)
     heard = h.known if problem.silence.forgets else h.settled
     return not problem.cumulative and int(np.sum(heard)) < problem.algorithm.opening.until_heard
 

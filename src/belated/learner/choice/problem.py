@@ -37,6 +37,7 @@ class Problem:
     context_widths: tuple[int, ...]
     initial: int
     cumulative: bool = False  # every query counts, not only the best one
+    conversions: bool = False  # outcomes come only if they are good
 
     @cached_property
     def Q(self) -> Array | None:
