@@ -29,7 +29,7 @@ ORDER = [
     ["belated.learner.confidence"],
     ["belated.learner.policies"],
     ["belated.learner.width", "belated.learner.fitting"],
-    ["belated.learner.algorithms"],
+    ["belated.learner.algorithms", "belated.learner.conversions"],
     ["belated.learner.choice.*"],
     ["belated.learner"],
     ["belated.algorithms", "belated.confidence", "belated.kernels", "belated.policies", "belated.silence"],

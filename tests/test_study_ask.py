@@ -80,7 +80,7 @@ def test_on_a_finite_space_params_choose_among_the_points_that_match() -> None:
     Q = [{"a": a, "b": b} for a in ("left", "right") for b in (0.0, 0.5, 1.0)]
     study = create(space=belated.Points(Q), algorithm=fixed("GP-UCB"), floor=0.0, ceiling=1.0)
     study.add({"a": "left", "b": 1.0}, 0.9)
-    mean, std = study.posterior(Q)
+    mean, std, _, _ = study.posterior(Q)
     right = [i for i, q in enumerate(Q) if q["a"] == "right"]
     best = max(right, key=lambda i: (mean + std)[i])
     assert (mean + std)[best] < max(mean + std)
@@ -97,7 +97,7 @@ def test_ask_chooses_the_best_upper_confidence_bound_of_the_posterior() -> None:
         Q = study.queries()
         assert Q is not None
         for _ in range(6):
-            mean, std = study.posterior(Q)
+            mean, std, _, _ = study.posterior(Q)
             trial = study.ask()
             assert trial.params == Q[int(np.argmax(sign * mean + std))]
             study.tell(trial, 4 - 10 * (trial.params["x"] - 0.6) ** 2)

@@ -31,7 +31,7 @@ def check_alive(study: Study) -> None:
     """Every question about it is answered with finite numbers, and asks use the model."""
     notes = [study.ask().note for _ in range(2)]
     assert not any("fell back" in note for note in notes)
-    mean, std = study.posterior([trial.params for trial in study.trials()])
+    mean, std, _, _ = study.posterior([trial.params for trial in study.trials()])
     assert np.all(np.isfinite(mean))
     assert np.all(np.isfinite(std))
     assert 0 <= study.recommend()["x"] <= 1

@@ -79,7 +79,7 @@ class Receipt:
 
 
 class Belief(NamedTuple):
-    """What the study believes about f, in the user's units: a mean and a standard deviation per point asked about.
+    """What the study believes about f, in the user's units: mean, standard deviation and 90 % interval per point.
 
     >>> from belated import Real, Study
     >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -91,6 +91,8 @@ class Belief(NamedTuple):
 
     mean: Array
     std: Array
+    low: Array  # the ends of an interval that holds f with a probability of 90 %
+    high: Array
 
 
 @dataclass(frozen=True, kw_only=True)

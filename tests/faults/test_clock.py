@@ -45,7 +45,7 @@ def test_a_jump_between_asking_and_telling(url: str, jump: float, silence: str) 
     assert [trial.status for trial in study.trials()[1:4]] == ["pending"] * 3
     study.tell(trials[1], 0.25)
     study.ask()
-    mean, std = study.posterior([{"x": 0.3}])
+    mean, std, _, _ = study.posterior([{"x": 0.3}])
     again = Study.open(url, "lab", clock=lambda: clock.now + 1.0)
     assert again.posterior([{"x": 0.3}]).mean == pytest.approx(mean, abs=1e-9)
     assert again.posterior([{"x": 0.3}]).std == pytest.approx(std, abs=1e-9)

@@ -297,7 +297,7 @@ def test_degenerate_points_and_outcomes(tmp_path: Path, algorithm: str, points: 
         study.settings.space.encode(trial.params)  # raises when a coordinate is missing or outside
         if i % 2:
             study.tell(trial, OUTCOMES[outcomes][i % 6])
-    mean, std = study.posterior([trial.params for trial in study.trials()])
+    mean, std, _, _ = study.posterior([trial.params for trial in study.trials()])
     assert np.all(np.isfinite(mean))
     assert np.all(np.isfinite(std))
     assert sound(url).trials == 14

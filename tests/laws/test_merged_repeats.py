@@ -36,6 +36,8 @@ def repeated_history(seed: int, own_noise: bool) -> History:
         order=rng.permutation(n),
         lams=np.where(rng.random(n) < 0.5, np.nan, rng.uniform(0.01, 0.5, n)) if own_noise else np.full(n, np.nan),
         floor=0.0,
+        age=np.full(n, 30.0),
+        m=20.0,
         waited=rng.exponential(5.0, n),
         arrived=heard,
         late=np.zeros(n, dtype=bool),

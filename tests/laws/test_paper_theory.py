@@ -65,6 +65,8 @@ def history(X, y, delay, t, m):
         order=s,
         lams=np.full(n, np.nan),
         floor=0.0,
+        age=age,
+        m=m,
         waited=np.where(seen, delay[:n], age),
         arrived=seen,
         late=none,
@@ -263,7 +265,7 @@ def test_a_study_of_2000_rounds_at_one_x_believes_rho_f():
             study.tell(s, f + rng.uniform(-1, 1))
         study.add({"x": 0.0})
         due.setdefault(t + int(rng.geometric(0.25)), []).append(t)
-    (mean,), _ = study.posterior([{"x": 0.0}])
+    (mean,) = study.posterior([{"x": 0.0}]).mean
     assert abs(mean - (floor + (1 - 0.75**2) * (f - floor))) < 2.5
     assert abs(mean - f) > 15
 

@@ -118,7 +118,7 @@ def test_theory_also_sets_lambda(
         study = create(algorithm=algorithm)
         for _ in range(told):
             study.add({"x": 0.5}, 1.0)
-        mean, std = study.posterior([{"x": 0.5}])  # n outcomes of 1 at one point: μ = n / (n + λ), σ² = λ / (n + λ)
+        mean, std, *_ = study.posterior([{"x": 0.5}])  # n outcomes of 1 at one point: μ = n / (n + λ), σ² = λ / (n + λ)
         assert mean[0] == pytest.approx(n / (n + lam), abs=1e-12)
         assert std[0] ** 2 == pytest.approx(lam / (n + lam), abs=1e-12)
 

@@ -59,6 +59,8 @@ def history(*fates: str, floor: float | None = 0.0, order: list[int] | None = No
         order=np.arange(n) if order is None else np.array(order),
         lams=np.full(n, np.nan),
         floor=floor,
+        age=np.full(n, 30.0),
+        m=20.0,
         waited=np.full(n, np.nan) if waited is None else np.asarray(waited, dtype=float),
         arrived=heard | (fate == "late and not used"),
         late=fate == "late and not used",

@@ -59,9 +59,11 @@ def test_the_belief_shown_is_the_studys(make) -> None:
     piece = view.slices[0]
     if not piece.whole:
         values = [{**view.recommended, piece.name: float(x)} for x in piece.x[::40]]
-        mean, std = study.posterior(values, view.context)
-        np.testing.assert_allclose(piece.mean[::40], mean, atol=1e-9)
-        np.testing.assert_allclose(piece.std[::40], std, atol=1e-9)
+        belief = study.posterior(values, view.context)
+        for shown, expected in zip(
+            (piece.low, piece.mean, piece.high), (belief.low, belief.mean, belief.high), strict=True
+        ):
+            np.testing.assert_allclose(shown[::40], expected, atol=1e-9)
 
 
 def test_coordinates_are_drawn_as_what_they_are() -> None:

@@ -159,14 +159,14 @@ def run_method(run: MethodRun) -> RunResult:
 
 def take_snapshot(study: Study, problem: SyntheticProblem, number: int) -> BeliefSnapshot:
     """The belief of a study now. A pending outcome counts as the floor, or else as the mean of the belief there."""
-    mean, std = study.posterior([{"x": x} for x in problem.x.tolist()])
+    belief = study.posterior([{"x": x} for x in problem.x.tolist()])
     trials = study.trials()
     heard = [(trial.params["x"], trial.outcome) for trial in trials if trial.status == "heard"]
     pending = np.array([trial.params["x"] for trial in trials if trial.status == "pending"])
     on_floor = study.settings.silence.fills == "floor"
-    value = np.zeros(len(pending)) if on_floor else np.interp(pending, problem.x, mean)
+    value = np.zeros(len(pending)) if on_floor else np.interp(pending, problem.x, belief.mean)
     rows = np.array(heard, dtype=float).reshape(-1, 2)
-    return BeliefSnapshot(number, mean, std, rows, np.column_stack([pending, value]))
+    return BeliefSnapshot(number, belief.mean, belief.std, rows, np.column_stack([pending, value]))
 
 
 # All runs -------------------------------------------------------------------------------------------------------------

@@ -110,6 +110,7 @@ class Algorithm:
     name: str
     moves: tuple[Move, ...]
     cumulative_moves: tuple[Move, ...] = ()  # where every query counts; none: the same ones
+    conversion_moves: tuple[Move, ...] = ()  # where outcomes are conversions; none: the others
     implied: Implied = Implied()
     width: Width = BETA
     model: Model = AS_IN_THE_PAPER
@@ -185,6 +186,7 @@ DEFAULT = Algorithm(
     name="default",
     moves=(Move(Overtaking()), Move(UCB(), share=0.5), Move(Overtaking()), Move(ThompsonSampling(), beta=ONE)),
     cumulative_moves=(Move(LogEI()), Move(UCB(), share=0.5, beta=ONE)),
+    conversion_moves=(Move(UCB(), beta=ONE),),
     width=BetaWidth(Constant(2.0)),
     model=Model(scaling=Robust(), shape=Matern52(0.3), mean="constant", noise="by outcome"),
     fitting=Fitting(

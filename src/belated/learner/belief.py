@@ -25,7 +25,6 @@ class ModelBelief:
     recent: Mask  # those whose queries ν_t sums over
     z: Array = field(default_factory=lambda: np.empty(0))  # the context that the next query is for, if any
     widths: Array | None = None  # the share of each query's σ that ν_t counts; None: all of it
-    doubt: float = 0.0  # about the level of all outcomes, as a share of it
 
     def recent_spread(self) -> float:
         """Σ σ(x_s) over the recent queries, as ν_t counts them: a query that was asked twice counts twice."""

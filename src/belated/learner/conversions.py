@@ -1,124 +1,166 @@
-"""Rates: an outcome that comes only if it is good, some time after its query or never.
+"""Rates: outcomes that come only if they are good, some time after their query or never.
 
-y   what was told: 1 or an amount, 0 while nothing was             (n,)
-F   exposure: of those that come within m, the share that has come by the age of the query           (n,)
-v   the rate of a query: what it brings within m, on average (the amount, where there are amounts)
+A cell is a query in a context, with all the times that it was asked.
+
+k   what was told of a cell: how many conversions, or the sum of their amounts                       (cells,)
+F   of the conversions that come within m, the share that has come by the age of their query
+E   Σ F over the queries of a cell: how many have had their chance                                    (cells,)
+v   the rate of a cell: what a query brings within m, on average
 c   E[A²] / E[A] over the amounts A that were told; 1 where every conversion counts 1
 
-y/F estimates v, with variance v (c - v F) / F: an outcome with its own noise. So conversions are an ordinary history in
-which every query has an outcome, and everything else stays as it is. A query of long ago counts in full, one of a minute
-ago hardly; repeats are merged, so that a row is a rate k / Σ F and its noise that of k out of Σ F.
+k has mean v E and variance v (c - v F̄) E, with F̄ the mean of F. The belief is a GP about u = log v, by Laplace's
+method: near the mode, k says as much about u as a normal outcome
 
-`floor` takes silence literally: F = 1, and the estimate is the rate heard so far. `fading` learns F from the delays.
+    z = u + (k - v E) / (v E)    with the noise variance    (c - v F̄) / (v E)
+
+So a belief costs what its cells cost, however many queries they have. On the log scale the mode of a rate is its mean:
+k out of E alone give v = k / E.
+
+`floor` takes silence literally: F = 1, and v is the rate heard so far. `fading` learns F from the delays.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from scipy.linalg import lapack
 
+from belated.errors import NotPositiveDefinite
 from belated.learner.arrays import Array
 from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.fitting import FitRows
-from belated.learner.gp.merging import group_rows, merge_outcomes
-from belated.learner.gp.posterior import GP, GrowingPosterior, Posterior
+from belated.learner.gp.factor import Factor
+from belated.learner.gp.fit import HyperPrior
+from belated.learner.gp.merging import group_rows
+from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.scale import Scale
 from belated.learner.history import History
 from belated.learner.silence import Silence
 
-LEAST_EXPOSURE = 1e-6
-PASSES = 2  # of rate and noise, which depend on each other
-RATE_RANGE = (0.1, 0.95)  # the rate that noise is computed from: at least a tenth of the average, below c
+LEAST_EXPOSURE = 1e-6  # of a query of now
+LARGEST_RATE = 0.95  # of c, in the noise: a cell where everything converted is not certain
+STEPS, LONGEST_STEP, CLOSE = 50, 2.0, 1e-10  # of Newton's method
+LEVELS = (-30.0, 30.0)  # of u around the mean: nothing overflows
+PRIOR = HyperPrior(lengthscale=(float(np.log(0.15)), 0.5), variance=(0.0, 0.8))  # about u
 
 
 @dataclass(frozen=True, eq=False)
-class Conversions:
-    """What was told, by query, and what it says on average."""
+class Cells:
+    """What was told, by cell."""
 
-    y: Array
-    exposure: Array  # F
-    average: float  # of v over the queries
+    X: Array
+    k: Array
+    exposure: Array  # E
+    count: Array  # of queries
     c: float
-    doubt: float  # about Σ F, as a share of it
+    mean: float  # amount of a conversion
+    doubt: float  # about Σ E, as a share of it
 
-    def compute_noise(self, rate: Array | float, exposure: Array | float) -> Array:
-        """v (c - v F) / F."""
-        v = np.clip(rate, RATE_RANGE[0] * self.average, RATE_RANGE[1] * self.c)
-        return np.asarray(v * (self.c - v * exposure) / exposure)
+    @cached_property
+    def average(self) -> float:
+        """The rate over all cells, with half a conversion more: it is never 0."""
+        return float((np.sum(self.k) + 0.5 * self.mean) / (np.sum(self.exposure) + 1.0))
+
+    @cached_property
+    def lam(self) -> float:
+        """The noise variance of one more outcome, on the scale of u."""
+        return max(self.c - self.average, (1.0 - LARGEST_RATE) * self.c) / self.average
+
+    def compute_noise(self, v: Array, exposure: Array, share: Array | float) -> Array:
+        """(c - v F̄) / (v E)."""
+        return np.asarray(np.maximum(self.c - v * share, (1.0 - LARGEST_RATE) * self.c) / (v * exposure))
+
+    def linearize(self, u: Array) -> tuple[Array, Array]:
+        """z and its noise variance."""
+        v = np.exp(u)
+        noise = self.compute_noise(v, self.exposure, self.exposure / self.count)
+        return u + self.k / (v * self.exposure) - 1.0, noise
 
 
-def count_conversions(h: History, silence: Silence) -> Conversions:
+def count_conversions(h: History, silence: Silence) -> Cells:
     """The conversions of a history in the user's units."""
     y = np.where(h.seen, np.nan_to_num(h.y), 0.0)
     came = h.seen & (y > 0)
-    exposure, doubt = np.ones(len(y)), 0.0
+    F, doubt = np.ones(len(y)), 0.0
     if silence.fills == "between":
         young = (came | h.pending) & (h.age < h.m)
-        in_time = came & (h.waited <= h.m) & ~np.isnan(h.waited)
+        in_time = came & (h.waited <= h.m)
         law = ArrivalLaw.learn(h.waited[in_time], h.age[in_time], h.m)
-        exposure[young] = np.maximum(law.share_by(h.age[young]), LEAST_EXPOSURE)
+        F[young] = np.maximum(law.share_by(h.age[young]), LEAST_EXPOSURE)
         doubt = law.doubt(h.age[~h.gone])
-    here = ~h.gone
+    rows = np.flatnonzero(~h.gone)
+    grouping = group_rows(h.point[rows])
+    k, exposure, count = (
+        np.bincount(grouping.place, each[rows], len(grouping.first)).astype(np.float64)
+        for each in (y, F, np.ones(len(y)))
+    )
     amounts = y[came]
     mean = float(np.mean(amounts)) if len(amounts) else 1.0
     c = float(np.mean(np.square(amounts))) / mean if len(amounts) else 1.0
-    average = (float(np.sum(y[here])) + 0.5 * mean) / (float(np.sum(exposure[here])) + 1.0)
-    return Conversions(y, exposure, average, c, doubt)
+    return Cells(h.X[rows][grouping.first], k, exposure, count, c, mean, doubt)
 
 
-def make_rate_scale(conversions: Conversions) -> Scale:
-    """Rates in units of their average."""
-    return Scale(1.0, 0.0, conversions.average)
+def find_mode(gp: GP, cells: Cells, K: Array) -> Array:
+    """u at the cells where the belief about it is densest; K is the kernel between them                (cells,)."""
+    u: Array = np.full(len(cells.k), gp.mean)
+    for _ in range(STEPS):
+        z, noise = cells.linearize(u)
+        chol, failed = lapack.dpotrf(add_to_diagonal(K, noise), lower=1, overwrite_a=1)
+        if failed:
+            raise NotPositiveDefinite
+        new = gp.mean + K @ lapack.dpotrs(chol, z - gp.mean, lower=1)[0]
+        step = np.clip(new - u, -LONGEST_STEP, LONGEST_STEP)
+        u = np.clip(u + step, gp.mean + LEVELS[0], gp.mean + LEVELS[1])
+        if not len(u) or np.max(np.abs(step)) < CLOSE:
+            break
+    return u
 
 
-def estimate_rates(h: History, conversions: Conversions, rate: Array | float) -> History:
-    """The history in which every query has an outcome: its estimate of v, with its own noise (std, user's units)."""
-    there = ~h.gone
-    noise = np.sqrt(conversions.compute_noise(rate, conversions.exposure))
-    return replace(
-        h,
-        y=np.where(there, conversions.y / conversions.exposure, np.nan),
-        lams=np.where(there, noise, np.nan),
-        seen=there,
-        pending=np.zeros_like(h.pending),
-        infeasible=np.zeros_like(h.infeasible),
+def add_to_diagonal(K: Array, noise: Array) -> Array:
+    """K + diag(noise)."""
+    C: Array = K.copy()
+    C.flat[:: len(C) + 1] += noise
+    return C
+
+
+def adjust_prior(gp: GP, cells: Cells) -> GP:
+    """A GP that was fitted to nothing: around the average rate."""
+    return replace(gp, mean=float(np.log(cells.average)), lam=cells.lam)
+
+
+def select_rates(cells: Cells, gp: GP) -> FitRows:
+    """What hyperparameters are fitted to: every cell, as a normal outcome."""
+    z, noise = cells.linearize(find_mode(gp, cells, gp.kernel(cells.X, cells.X)))
+    return FitRows(cells.X, z, noise, Scale(1.0, 0.0, 1.0))
+
+
+def believe_rates(gp: GP, cells: Cells) -> Posterior:
+    """The belief about u."""
+    K = gp.kernel(cells.X, cells.X)
+    z, noise = cells.linearize(find_mode(gp, cells, K))
+    return _condition(gp, cells, K, z, noise)
+
+
+def look_ahead(belief: Posterior, cells: Cells) -> Posterior:
+    """The belief once every query of now has had its chance, with the mean as it is: what is out will be known, so the
+    next choice looks elsewhere. z = u + noise · alpha has the same alpha, and so the same mean everywhere."""
+    u, K = belief.own_means, belief.gp.kernel(cells.X, cells.X)
+    noise = np.minimum(cells.compute_noise(np.exp(u), cells.count, 1.0), belief.lams)
+    return _condition(belief.gp, cells, K, u + noise * belief.alpha, noise)
+
+
+def _condition(gp: GP, cells: Cells, K: Array, z: Array, noise: Array) -> Posterior:
+    rows = np.arange(len(cells.k))
+    return Posterior(
+        gp=gp,
+        X=cells.X,
+        y_tilde=z,
+        lams=noise,
+        factor=Factor.compute(add_to_diagonal(K, noise)),
+        table=None,
+        ids=rows,
+        place=rows,
+        weights=np.ones(len(rows)),
     )
-
-
-def complete_rates(h: History, conversions: Conversions, rate: Array) -> History:
-    """The same as if every query had been out for long, with what is missing as the belief expects it.
-
-    The next choice is made from this: what was asked a minute ago will be known, so it need not be asked again."""
-    rates = estimate_rates(h, conversions, rate)
-    full = conversions.compute_noise(rate, 1.0)
-    share = np.minimum(full / np.square(rates.lams), 1.0)  # of the information that is there already
-    return replace(rates, y=share * rates.y + (1.0 - share) * rate, lams=np.sqrt(full))
-
-
-def select_rates(h: History, silence: Silence, gp: GP) -> tuple[FitRows, float]:
-    """What hyperparameters are fitted to: the rate of every query with its noise; and λ, the noise of one outcome."""
-    counted = count_conversions(h, silence)
-    scale = make_rate_scale(counted)
-    rates = estimate_rates(h, counted, find_rates(gp, h, counted, scale, GrowingPosterior()))
-    rows = np.flatnonzero(rates.seen)
-    grouping = group_rows(rates.point[rows])
-    merged = merge_outcomes(grouping, rates.y[rows] / scale.width, np.square(rates.lams[rows] / scale.width))
-    lam = float(counted.compute_noise(counted.average, 1.0)) / scale.width**2
-    return FitRows(rates.X[rows][grouping.first], merged.mean, merged.noise, scale), lam
-
-
-def _condition(gp: GP, rates: History, scale: Scale, memory: GrowingPosterior) -> Posterior:
-    rows = np.flatnonzero(rates.seen)
-    y, lams = scale.to_model_unbounded(rates.y[rows]), np.square(rates.lams[rows] / scale.width)
-    return memory.condition(gp, rates.number[rows], rates.X[rows], y, lams, points=rates.point[rows])
-
-
-def find_rates(gp: GP, h: History, conversions: Conversions, scale: Scale, memory: GrowingPosterior) -> Array:
-    """v at every query, as the noise of its outcomes and the belief from them agree on it     (n,)."""
-    rate: Array = np.full(len(h.X), conversions.average)
-    for _ in range(PASSES):
-        posterior = _condition(gp, estimate_rates(h, conversions, rate), scale, memory)
-        rate = rate.copy()
-        rate[~h.gone] = scale.to_user(posterior.own_means)[posterior.place]
-    return np.clip(rate, RATE_RANGE[0] * conversions.average, RATE_RANGE[1] * conversions.c)

@@ -54,8 +54,9 @@ class History:
 
     def since(self, first: int) -> History:
         """The same without the queries before number `first`."""
-        columns = (each.name for each in fields(self) if each.name != "floor")
-        return History(floor=self.floor, **{name: getattr(self, name)[self.number >= first] for name in columns})
+        columns = (each.name for each in fields(self) if each.name not in ("floor", "m"))
+        rows = self.number >= first
+        return History(floor=self.floor, m=self.m, **{name: getattr(self, name)[rows] for name in columns})
 
     def without_pending(self) -> History:
         """The same as if what is pending had never been asked."""

@@ -332,7 +332,7 @@ def draw_beliefs(page: StudyPage, view: StudyView, grid: PanelGrid) -> None:
 
 def find_range(slices: Sequence[BeliefSlice]) -> tuple[float, float]:
     """A scale on which every belief and every outcome can be seen."""
-    edges = [v for s in slices for v in (*(s.mean - 2 * s.std), *(s.mean + 2 * s.std), *s.heard[:, 1])]
+    edges = [v for s in slices for v in (*s.low, *s.high, *s.heard[:, 1])]
     room = 0.06 * (max(edges) - min(edges)) or 1.0
     return min(edges) - 2 * room, max(edges) + room  # more below: pending queries are drawn there
 
@@ -354,7 +354,7 @@ def format_caption(view: StudyView) -> str:
 
 def draw_slice(axes: Axes, piece: BeliefSlice, wide: float) -> None:
     """The belief along one coordinate."""
-    low, high = piece.mean - 2 * piece.std, piece.mean + 2 * piece.std
+    low, high = piece.low, piece.high
     if piece.dots:
         crowded = len(piece.x) > 30
         axes.vlines(piece.x, low, high, linewidth=1.3 if crowded else 4.0, alpha=0.25, color=BLUE)
@@ -413,7 +413,7 @@ def draw_legend(page: StudyPage, view: StudyView, top: float) -> None:
     faint = " (fainter: farther from what is shown)" if len(view.slices) > 1 and not view.slices[0].whole else ""
     handles: list[Any] = [
         Line2D([], [], **MEAN, color=BLUE, label="mean"),
-        Patch(**BAND, color=BLUE, label="± 2 std of f"),
+        Patch(**BAND, color=BLUE, label="90 % interval of f"),
         Line2D([], [], **HERE, label="recommended"),
         Line2D([], [], **HEARD, label=f"outcome{faint}"),
     ]

@@ -17,7 +17,7 @@ from belated.errors import NothingHeard
 from belated.learner.arrays import Array
 from belated.learner.delays.survival import Survival, kaplan_meier
 from belated.learner.gp.kernels import Kernel
-from belated.results import Trial
+from belated.results import Belief, Trial
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Parameter, Real
 from belated.space.points import Points
@@ -37,7 +37,8 @@ class BeliefSlice:
     name: str
     x: Array  # along the coordinate; for options, their places in the list
     mean: Array
-    std: Array
+    low: Array  # the ends of the 90 % interval
+    high: Array
     here: tuple[float, float]  # the recommended point and its mean
     heard: Array  # coordinate, outcome, nearness                         (k, 3)
     pending: Array  # coordinates                                          (p,)
@@ -164,9 +165,9 @@ def read_slice(
     place = (lambda v: float(labels[make_key(v)])) if labels is not None else float
     if of_context:
         beliefs = [study.posterior([here], z) for z in everywhere]
-        mean, std = np.array([b.mean[0] for b in beliefs]), np.array([b.std[0] for b in beliefs])
+        belief = Belief(*np.transpose([[column[0] for column in b] for b in beliefs]))
     else:
-        mean, std = study.posterior(everywhere, context)
+        belief = study.posterior(everywhere, context)
     x = np.array([place(value) for value in values])
     at_here = float(study.posterior([here], context).mean[0])
 
@@ -186,8 +187,9 @@ def read_slice(
     return BeliefSlice(
         name=name,
         x=x[order],
-        mean=mean[order],
-        std=std[order],
+        mean=belief.mean[order],
+        low=belief.low[order],
+        high=belief.high[order],
         here=(place(base[name]), at_here),
         heard=np.array(heard, dtype=float).reshape(-1, 3),
         pending=np.array([place(coordinate(t)) for t in trials if t.status == "pending"], dtype=float),

@@ -18,7 +18,7 @@ from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import find_best, join_context
 from belated.learner.choice.decide import FailureLog, compute_belief, is_look_fit_due, try_hyperparameters, try_refit
 from belated.learner.choice.problem import Cache, Hyperparameters, Problem, Situation
-from belated.learner.gp.scale import Scale
+from belated.learner.gp.scale import RateScale, Scale
 from belated.learner.history import History
 from belated.learner.policies import Greedy
 from belated.record.choices import Knowledge, narrow_to_epoch
@@ -31,12 +31,11 @@ def believe_at(known: Knowledge, z: Array, Q: Array, cache: Cache, *, pending: b
     """Mean and std of f at the queries Q in the context z, in the user's units; `pending`: as for the next choice."""
     rows = join_context(z, Q)
 
-    def evaluate(belief: ModelBelief, scale: Scale) -> Belief:
+    def evaluate(belief: ModelBelief, scale: Scale | RateScale) -> Belief:
         mean, std = belief.posterior.mean_and_std(rows)
         if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
             raise FloatingPointError
-        center = scale.to_user(mean)
-        return Belief(center, np.hypot(scale.to_user_std(std), belief.doubt * center))
+        return Belief(*scale.describe(mean, std, belief.posterior.level_std(rows)))
 
     return _use_belief(known, z, cache, evaluate, pending)
 
@@ -45,7 +44,7 @@ def find_best_mean(known: Knowledge, situation: Situation, seed: int, cache: Cac
     """The query where the mean is best, over the whole space, whatever is pending there."""
     anywhere = replace(situation, taken=situation.taken[:0])
 
-    def maximize(belief: ModelBelief, scale: Scale) -> Array:
+    def maximize(belief: ModelBelief, scale: Scale | RateScale) -> Array:
         rng = np.random.default_rng([seed, known.t])
         return find_best(known.problem, anywhere, belief, Greedy(), 0.0, rng)
 
@@ -53,7 +52,7 @@ def find_best_mean(known: Knowledge, situation: Situation, seed: int, cache: Cac
 
 
 def _use_belief(
-    known: Knowledge, z: Array, cache: Cache, use: Callable[[ModelBelief, Scale], Result], pending: bool
+    known: Knowledge, z: Array, cache: Cache, use: Callable[[ModelBelief, Scale | RateScale], Result], pending: bool
 ) -> Result:
     problem, h, t, fits = narrow_to_epoch(known)
     shown = h if pending or not problem.silence.forgets else h.without_pending()

@@ -99,7 +99,7 @@ def _list_out(state: State, h: History) -> Mask:
 def find_worst(state: State, now: float) -> WorstValue:
     """The floor, or the value that replaces it, and whether anything uses it."""
     problem, h, _, _ = narrow_to_epoch(gather_knowledge(state, now))
-    fills = any(adapt_silence(problem, move).uses_floor for move in problem.algorithm.turns(problem.cumulative))
+    fills = any(adapt_silence(problem, move).uses_floor for move in problem.moves)
     return WorstValue(
         value=problem.bounds.stand_in(h.y[h.seen]),
         stated=problem.bounds.floor is not None,

@@ -60,6 +60,7 @@ def problem_of(space, algorithm: Algorithm | str = BY_HAND, **changes) -> Proble
         "late": None,
         "repeats": None,
         "regret": None,
+        "outcomes": "real",
         "initial": 0,
         "seed": 0,
     } | changes
@@ -96,6 +97,8 @@ def told(X: np.ndarray, y, *, pending: int = 0, noise=None) -> History:
         order=np.arange(n),
         lams=np.full(n, np.nan) if noise is None else np.resize(np.asarray(noise, dtype=float), n),
         floor=None,
+        age=np.full(n, 30.0),
+        m=20.0,
         waited=np.full(n, np.nan),
         arrived=seen,
         late=no,

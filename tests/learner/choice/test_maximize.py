@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.learner.belief import ModelBelief
-from belated.learner.choice.maximize import Search, argmax, kronecker, maximize, spread_candidates
+from belated.learner.choice.maximize import Search, argmax, maximize, spread_candidates
+from belated.learner.choice.sequence import kronecker
 from belated.learner.gp.domain import Compact, Interval, Lattice, OneHot
 from belated.learner.gp.kernels import SE, Matern52
 from belated.learner.gp.posterior import GP

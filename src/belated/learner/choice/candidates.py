@@ -11,8 +11,9 @@ from numpy.random import Generator
 from belated.errors import Exhausted
 from belated.learner.arrays import Array, Mask
 from belated.learner.belief import ModelBelief
-from belated.learner.choice.maximize import Search, argmax, kronecker, maximize
+from belated.learner.choice.maximize import Search, argmax, maximize
 from belated.learner.choice.problem import Problem, Situation
+from belated.learner.choice.sequence import kronecker
 from belated.learner.history import History
 from belated.learner.policies import Policy, Surface
 
@@ -36,6 +37,12 @@ def find_best(
             raise FloatingPointError
         best: Array = problem.Q[argmax(scores, find_allowed(problem, situation))]
         return best
+    if problem.conversions:
+        queries = np.unique(plan_search(problem, situation, belief).admit(problem.lattice), axis=0)
+        values = policy.scores(belief, join_context(situation.z, queries), nu, rng)
+        if not np.all(np.isfinite(values)):
+            raise FloatingPointError
+        return find_first_open(problem, situation, queries[np.argsort(-values, kind="stable")])
     surface = AtContext(policy.surface(belief, nu, rng), situation.z)
     count = 384 if len(belief.posterior.X) <= 300 else 256  # scoring a candidate costs O(n²)
     ranked = maximize(surface, plan_search(problem, situation, belief), rng, count=count)

@@ -28,23 +28,17 @@ from belated.learner.choice.candidates import (
 from belated.learner.choice.maximize import spread_candidates
 from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
 from belated.learner.confidence import Constant, gamma_bound, greedy_gain
-from belated.learner.conversions import (
-    complete_rates,
-    count_conversions,
-    estimate_rates,
-    find_rates,
-    make_rate_scale,
-    select_rates,
-)
+from belated.learner.conversions import PRIOR, adjust_prior, believe_rates, count_conversions, look_ahead, select_rates
 from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
 from belated.learner.gp.posterior import GP
-from belated.learner.gp.scale import Scale, describe_stand_in
+from belated.learner.gp.scale import RateScale, Scale, describe_stand_in
 from belated.learner.history import History, scale_history
 from belated.learner.policies import Policy, UncertaintySampling
 from belated.learner.silence import Floor, Halfway, Silence, Unknown
 
 Result = TypeVar("Result")
 NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
+RATE_PASSES = 2
 SURVIVED = (*NUMERICS, MemoryError)  # what an ask falls back from
 
 
@@ -58,7 +52,7 @@ def find_scale(problem: Problem, h: History, fitted: Hyperparameters | None) -> 
 def make_prior(problem: Problem, t: int) -> GP:
     """The GP before anything was fitted."""
     lam = problem.lam(t)
-    return GP(problem.kernel, 1e-3 if lam is None else lam, 1.0 if problem.conversions else 0.0)
+    return GP(problem.kernel, 1e-3 if lam is None else lam)
 
 
 def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) -> Hyperparameters | None:
@@ -68,9 +62,8 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
         return None
     start = make_prior(problem, t) if last is None else last.gp
     if problem.conversions:
-        data, lam = select_rates(h, problem.silence, start)
-    else:
-        data = algorithm.fitting.data.select(h, problem.bounds, algorithm.model.scaling, problem.silence, start)
+        return refit_rates(problem, h, t, start, fitted=last is not None)
+    data = algorithm.fitting.data.select(h, problem.bounds, algorithm.model.scaling, problem.silence, start)
     settings = FitSettings(
         problem.kernel,
         group_columns([w for part in problem.widths for w in part]),
@@ -80,8 +73,26 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
         prior=algorithm.fitting.prior,
     )
     gp = fit(settings, start, data.X, data.y, data.lams, data.shares)
-    scale = data.scale if algorithm.model.scaling.lasting or problem.conversions else None
+    scale = data.scale if algorithm.model.scaling.lasting else None
     return Hyperparameters(gp, scale, t, int(np.sum(h.seen)), count_settled(h))
+
+
+def refit_rates(problem: Problem, h: History, t: int, start: GP, *, fitted: bool) -> Hyperparameters:
+    """New hyperparameters of the belief about rates: what a cell says and what is believed depend on each other."""
+    cells = count_conversions(h, problem.silence)
+    gp = start if fitted else adjust_prior(start, cells)
+    settings = FitSettings(
+        problem.kernel,
+        group_columns([w for part in problem.widths for w in part]),
+        given_kernel=problem.algorithm.model.kernel is not None,
+        lam=cells.lam,
+        mean="constant",
+        prior=PRIOR,
+    )
+    for _ in range(RATE_PASSES):
+        data = select_rates(cells, gp)
+        gp = fit(settings, gp, data.X, data.y, data.lams)
+    return Hyperparameters(gp, None, t, int(np.sum(h.seen)), count_settled(h))
 
 
 def needs_fit(problem: Problem, h: History, t: int) -> bool:
@@ -107,24 +118,22 @@ def compute_belief(
     z: Array,
     exact: bool = False,
     ahead: bool = True,
-) -> tuple[ModelBelief, Scale]:
+) -> tuple[ModelBelief, Scale | RateScale]:
     """The belief about f on the model's scale, and that scale.
 
     exact   does not bound very bad outcomes
-    ahead   counts young conversions as if they were complete: what the next choice is made from"""
-    gp, noise, doubt = make_gp(problem, fitted, t), problem.algorithm.fill_noise, 0.0
+    ahead   counts conversions that may still come as known by then: what the next choice is made from"""
+    gp, noise = make_gp(problem, fitted, t), problem.algorithm.fill_noise
     if problem.conversions:
-        counted = count_conversions(h, problem.silence)
-        scale = make_rate_scale(counted) if fitted is None or fitted.scale is None else fitted.scale
-        rate = find_rates(gp, h, counted, scale, cache.memory.heard)
-        h = (complete_rates if ahead else estimate_rates)(h, counted, rate)
-        silence, doubt = Floor(), counted.doubt  # every query has an outcome now
-    else:
-        scale = find_scale(problem, h, fitted)
-        scale = replace(scale, least=-np.inf) if exact else scale
+        cells = count_conversions(h, problem.silence)
+        posterior = believe_rates(gp if fitted is not None else adjust_prior(gp, cells), cells)
+        posterior = look_ahead(posterior, cells) if ahead else posterior
+        every = np.ones(len(cells.k), dtype=bool)
+        return ModelBelief(posterior, every, ~every, z), RateScale(cells.doubt)
+    scale = find_scale(problem, h, fitted)
+    scale = replace(scale, least=-np.inf) if exact else scale
     scaled = scale_history(h, problem.bounds, scale)
-    belief = believe(gp, silence, scaled, list_queries(problem), cache.memory, z, noise)
-    return replace(belief, doubt=doubt), scale
+    return believe(gp, silence, scaled, list_queries(problem), cache.memory, z, noise), scale
 
 
 def compute_width(problem: Problem, belief: ModelBelief, move: Move, t: int, cache: Cache) -> float:
@@ -267,7 +276,7 @@ def find_silence(problem: Problem, situation: Situation) -> Silence:
     Uncertainty sampling uses σ alone, which needs the queries and no outcomes: all of them count."""
     if is_uncertainty_sampling(problem, situation.t):
         return Floor()
-    return adapt_silence(problem, problem.algorithm.move(situation.turn, problem.cumulative))
+    return adapt_silence(problem, problem.move(situation.turn))
 
 
 def is_uncertainty_sampling(problem: Problem, t: int) -> bool:
@@ -350,8 +359,8 @@ def prepare_choice(
     problem: Problem, h: History, situation: Situation, fitted: Hyperparameters | None, cache: Cache
 ) -> tuple[ModelBelief, Policy, float]:
     """The belief, the policy and its width for this query."""
-    t, algorithm = situation.t, problem.algorithm
-    move = algorithm.move(situation.turn, problem.cumulative)
+    t = situation.t
+    move = problem.move(situation.turn)
     if is_uncertainty_sampling(problem, t):
         move = Move(UncertaintySampling())
     belief, _ = compute_belief(problem, h, t, fitted, find_silence(problem, situation), cache, situation.z)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.random import Generator
 
 from belated.learner.arrays import Array, Mask
+from belated.learner.choice.sequence import kronecker
 from belated.learner.gp.domain import Compact
 from belated.learner.policies import Surface
 
@@ -34,17 +35,6 @@ def argmax(values: Array, allowed: Mask | None = None) -> int:
         return int(candidates[np.argmax(some)])
     slack = TIE * abs(best) + ROUNDING
     return int(candidates[np.argmax(some >= best - slack)])
-
-
-def kronecker(start: int, count: int, d: int, shift: Array) -> Array:
-    """Points start, start + 1, … of a Kronecker sequence in [0, 1)^d: u_n = frac(shift + n α), α_j = φ_d^-j.
-
-    φ_d is the root of φ^(d+1) = φ + 1 (the golden ratio for d = 1); any part of it fills the cube evenly."""
-    phi = 2.0
-    for _ in range(60):
-        phi = (1.0 + phi) ** (1.0 / (d + 1.0))
-    alpha = phi ** -np.arange(1.0, d + 1.0)
-    return np.asarray((shift + np.arange(start, start + count)[:, None] * alpha) % 1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,12 @@ from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from belated.learner.algorithms import Algorithm
+import numpy as np
+
+from belated.learner.algorithms import Algorithm, Move
 from belated.learner.arrays import Array, Mask
 from belated.learner.belief import FactorCache
+from belated.learner.choice.sequence import kronecker
 from belated.learner.confidence import Constant
 from belated.learner.gp.domain import Compact, Domain, Finite
 from belated.learner.gp.kernels import Kernel, Product, read_kernel
@@ -21,6 +24,7 @@ from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, Scale
 from belated.learner.silence import Silence
 
+LATTICE, LARGEST_LATTICE = 100, 800  # queries to choose from, per coordinate and at most
 LISTED = 2000  # a space without continuous coordinates and at most this many points is searched exactly
 
 
@@ -43,6 +47,23 @@ class Problem:
     def Q(self) -> Array | None:
         """Every query, when they can be listed (without context columns)."""
         return self.query.Q if isinstance(self.query, Finite) else self.query.list_points(LISTED)
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """The ways of choosing that take turns."""
+        own = self.algorithm.conversion_moves if self.conversions else ()
+        return own or self.algorithm.turns(self.cumulative)
+
+    def move(self, turn: int) -> Move:
+        """How to choose, the turn-th time (from 0) in a context."""
+        return self.moves[turn % len(self.moves)]
+
+    @cached_property
+    def lattice(self) -> Array:
+        """Queries spread evenly over a space that cannot be listed, of which conversions choose: outcomes of one query
+        add up, and each outcome says little."""
+        d = len(self.compact.coordinates)
+        return self.compact.place(kronecker(1, min(LATTICE * (d + 1), LARGEST_LATTICE), d, np.full(d, 0.5)))
 
     @cached_property
     def place(self) -> dict[bytes, int]:

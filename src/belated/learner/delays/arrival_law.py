@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from belated.learner.arrays import Array, Mask
+from belated.learner.arrays import Array, Indices, Mask
 from belated.learner.delays.survival import spread_evenly
 
 LOOKED_AT = 500  # arrivals that the belief is made of, spread evenly over their order
@@ -39,14 +39,14 @@ class Laws(NamedTuple):
         from scipy.special import ndtr
 
         u = np.log(np.maximum(t, SMALLEST))[:, None] - np.log(self.median)
-        return np.where(self.normal, ndtr(u / self.shape), -np.expm1(-np.log(2.0) * np.exp(self.shape * u)))
+        return np.asarray(np.where(self.normal, ndtr(u / self.shape), -np.expm1(-np.log(2.0) * np.exp(self.shape * u))))
 
     def compute_log_density(self, t: Array) -> Array:
         """log g(t), up to what is the same for all laws."""
         u = np.log(np.maximum(t, SMALLEST))[:, None] - np.log(self.median)
         normal = -0.5 * np.square(u / self.shape) - np.log(self.shape * np.sqrt(2.0 * np.pi))
         weibull = np.log(np.log(2.0) * self.shape) + self.shape * u - np.log(2.0) * np.exp(self.shape * u)
-        return np.where(self.normal, normal, weibull)
+        return np.asarray(np.where(self.normal, normal, weibull))
 
 
 @cache
@@ -55,6 +55,23 @@ def list_laws() -> Laws:
     shapes = np.concatenate([WIDTHS, POWERS])
     normal = np.repeat([True, False], [len(WIDTHS), len(POWERS)])
     return Laws(np.tile(MEDIANS, len(shapes)), np.repeat(shapes, len(MEDIANS)), np.repeat(normal, len(MEDIANS)))
+
+
+TIMES = np.geomspace(1e-5, 1.0, 400)  # of m: where G is tabulated
+
+
+@cache
+def tabulate_shares() -> Array:
+    """G(t)/G(1) of every law at every one of TIMES                     (times, laws)."""
+    cdf = list_laws().compute_cdf(TIMES)
+    return np.asarray(cdf / np.maximum(cdf[-1], 1e-300))
+
+
+def locate_times(t: Array) -> tuple[Indices, Array]:
+    """Where t lies among TIMES: between i and i + 1, and how far."""
+    at = np.clip(np.log(np.maximum(t, SMALLEST) / TIMES[0]) / np.log(TIMES[1] / TIMES[0]), 0.0, len(TIMES) - 1.0)
+    i = np.minimum(at.astype(np.intp), len(TIMES) - 2)
+    return i, at - i
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,30 +84,30 @@ class ArrivalLaw:
     @classmethod
     def learn(cls, delay: Array, age: Array, m: float) -> ArrivalLaw:
         """From outcomes that came after `delay`, of queries of that age."""
-        laws = list_laws()
+        laws, shares = list_laws(), tabulate_shares()
         some = spread_evenly(len(delay), LOOKED_AT)
         d, a = delay[some] / m, np.minimum(age[some] / m, 1.0)
         log = -0.5 * np.square((np.log(laws.median) - np.log(USUAL)) / SPREAD)
         if len(d):
-            seen = np.log(np.maximum(laws.compute_cdf(np.maximum(a, d)), 1e-300))
-            log = log + np.sum(laws.compute_log_density(d) - seen, axis=0)
+            i, part = locate_times(np.maximum(a, d))
+            seen = shares[i] + part[:, None] * (shares[i + 1] - shares[i])
+            whole = np.log(np.maximum(laws.compute_cdf(np.ones(1)), 1e-300))
+            log = log + np.sum(laws.compute_log_density(d) - np.log(np.maximum(seen, 1e-300)) - whole, axis=0)
         weights = np.exp(log - np.max(log))
-        return cls(m, weights / np.sum(weights))
-
-    def _compute_shares(self, age: Array) -> Array:
-        laws = list_laws()
-        whole = np.maximum(laws.compute_cdf(np.ones(1)), 1e-300)
-        return np.minimum(laws.compute_cdf(np.minimum(age / self.m, 1.0)) / whole, 1.0)
+        return cls(m, np.asarray(weights / np.sum(weights)))
 
     def share_by(self, age: Array) -> Array:
         """F: of those that come within m, the share that has come at an age, on average over the laws       (n,)."""
-        return np.asarray(self._compute_shares(age) @ self.weights)
+        curve = tabulate_shares() @ self.weights
+        i, part = locate_times(age / self.m)
+        return np.asarray((1.0 - part) * curve[i] + part * curve[i + 1])
 
     def doubt(self, age: Array) -> float:
         """How uncertain Σ F over these ages is: its standard deviation over the laws, as a share of it."""
         if not len(age):
             return 0.0
-        edges, counts = np.unique(np.round(np.minimum(age / self.m, 1.0), 3), return_counts=True)
-        total = counts @ self._compute_shares(edges * self.m)
+        i, part = locate_times(age / self.m)
+        counts = np.bincount(i, 1.0 - part, len(TIMES)) + np.bincount(i + 1, part, len(TIMES))
+        total = counts @ tabulate_shares()
         mean = float(total @ self.weights)
         return float(np.sqrt(np.maximum(np.square(total) @ self.weights - mean**2, 0.0))) / max(mean, 1e-300)

@@ -127,6 +127,11 @@ class Factor:
 
     def append_block(self, K: Array) -> Factor:
         """Append a full block, where this factor ends with one: K (B, n + B) has its kernel rows, λ on the diagonal."""
+        left, packed = self._compute_block(K)
+        return Factor(self.n + BLOCK, (*self.full, Block(left, packed, BLOCK)), None)
+
+    def _compute_block(self, K: Array) -> tuple[Array, Array]:
+        """`left` and `corner` of the rows after this factor's, from their kernel rows."""
         left = np.ascontiguousarray(self.solve(K[:, : self.n].T).T)
         inner = K[:, self.n :]
         S = np.tril(inner) + np.tril(inner, -1).T - left @ left.T
@@ -135,7 +140,21 @@ class Factor:
         if failed or not np.all(np.square(ends) > np.diag(inner) * LEAST):
             raise NotPositiveDefinite
         packed: Array = lapack.dtrttp(np.asfortranarray(corner.T), uplo="U")[0]
-        return Factor(self.n + BLOCK, (*self.full, Block(left, packed, BLOCK)), None)
+        return left, packed
+
+    @classmethod
+    def compute(cls, C: Array) -> Factor:
+        """The factor of C (n, n), K with λ on its diagonal, as a whole: to rounding the one that grows row by row."""
+        factor = cls()
+        while len(C) - factor.n >= BLOCK:
+            factor = factor.append_block(C[factor.n : factor.n + BLOCK, : factor.n + BLOCK])
+        if factor.n == len(C):
+            return factor
+        room, rows = _Room.allocate(factor.n), len(C) - factor.n
+        room.K[:rows, : len(C)], room.used = C[factor.n :], rows
+        room.left[:rows], packed = factor._compute_block(C[factor.n :])
+        room.corner[: len(packed)] = packed
+        return cls(len(C), factor.full, room)
 
     def extend(self, K: Array, kappas: Array) -> Factor:
         """Append many queries: K (m, n + m) has their kernel rows, kappas (m,) their diagonal."""

@@ -105,6 +105,13 @@ class Posterior:
         left = prior - np.sum(np.square(self.factor.solve(K.T)), axis=0)
         return self.gp.mean + K @ self.alpha, np.clip(left, 0.0, prior)
 
+    def level_std(self, Q: Array) -> Array:
+        """How uncertain μ is at Q because the constant mean is: |1 - k(q)ᵀC⁻¹1| / √(1ᵀC⁻¹1), C = K + diag(λ)."""
+        if not len(self.X):
+            return np.zeros(len(Q))
+        ones = self.factor.solve(np.ones(len(self.X)))
+        return np.asarray(np.abs(1.0 - ones @ self._whitened_kernel(Q)) / np.sqrt(ones @ ones))
+
     @cached_property
     def own_means(self) -> Array:
         """μ at its own queries: K alpha = ỹ - λ alpha, so no kernel is needed."""

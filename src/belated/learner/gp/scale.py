@@ -17,6 +17,7 @@ from belated.validation import Fieldless
 
 FAR = 1e12  # widths: the farthest that a scaled outcome can be, so that nothing overflows
 LARGEST = float(np.finfo(np.float64).max)
+INTERVAL = 1.6448536269514722  # standard deviations to each side: 90 %
 LEAST = -10.0  # widths below the median, on the robust scale
 
 
@@ -47,6 +48,26 @@ class Scale:
         """A standard deviation in the user's units, bounded in the same way."""
         with np.errstate(over="ignore"):
             return np.minimum(self.width * std, LARGEST)
+
+    def describe(self, mean: Array, std: Array, level: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean, std and the ends of the interval in the user's units; `level` is no part of it: m is as fitted."""
+        center, width = self.to_user(mean), self.to_user_std(std)
+        with np.errstate(over="ignore"):
+            reach = np.minimum(INTERVAL * width, LARGEST)
+            return center, width, np.maximum(center - reach, -LARGEST), np.minimum(center + reach, LARGEST)
+
+
+@dataclass(frozen=True)
+class RateScale:
+    """model = log v: a rate is positive, and known up to a factor. `doubt` is about the level of all rates."""
+
+    doubt: float
+
+    def describe(self, mean: Array, std: Array, level: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean, std and the ends of the interval of v; `level`: the std of a belief that the mean of the GP adds."""
+        center, spread = np.exp(mean), np.sqrt(np.square(std) + np.square(level) + self.doubt**2)
+        factor = np.exp(INTERVAL * spread)
+        return center, center * spread, center / factor, center * factor
 
 
 @dataclass(frozen=True)
