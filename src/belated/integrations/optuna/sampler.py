@@ -1,0 +1,174 @@
+"""The sampler: how Optuna asks belated."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from belated import Real, Space, Study
+from belated.algorithms import Algorithm
+from belated.errors import InvalidInput
+from belated.integrations.optuna.distributions import make_parameter, to_optuna
+from belated.integrations.optuna.following import FollowingStudy
+from belated.integrations.optuna.trials import SearchSpace, find_fixed, find_space, read_params, to_seconds
+from belated.objective import Goal
+from belated.record.locks import hold, renew_in_children
+from belated.silence import Silence
+
+MOST_SPACES = 32  # that are followed at a time; one for each set of parameters that trials share, and their ranges
+SETTING_OUT = 60.0  # seconds in which a trial gets its params, one by one; after that it has those it has
+
+
+class BelatedSampler(BaseSampler):
+    """A sampler for Optuna studies whose trials take long: one that runs is a query whose outcome is still to come.
+
+    silence    what an outcome that has not come means, as in Study.create: "unknown", "floor", "waiting", "fading", ...
+    patience   a number of trials, or a time such as "2h": after it an outcome is late. None: never
+    algorithm  "default", one of the paper's six names, or a value of belated.algorithms
+    floor      the worst value of the objective (the largest when minimizing). None: unknown
+    ceiling    the best value. None: unknown
+    seed       makes every choice repeatable. None: drawn
+
+    A trial that failed or was pruned counts as the silence says of one that never comes: as the floor ("floor",
+    "fading"), or as nothing. A choice depends on the seed and on the trials in Optuna's storage; nothing else is
+    stored, and constraints are not looked at.
+
+    >>> import optuna
+    >>> from belated.integrations.optuna import BelatedSampler
+    >>> study = optuna.create_study(sampler=BelatedSampler(silence="unknown", patience="2h", seed=0))
+    >>> space = {"x": optuna.distributions.FloatDistribution(0, 1)}
+    >>> first, second = study.ask(space), study.ask(space)  # the second knows that the first is running
+    >>> study.tell(second, 0.83).state.name
+    'COMPLETE'
+    """
+
+    def __init__(
+        self,
+        *,
+        silence: str | Silence | None = None,
+        patience: int | str | timedelta | None = None,
+        algorithm: str | Algorithm = "default",
+        floor: float | None = None,
+        ceiling: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self._says: dict[str, Any] = {
+            "silence": silence,
+            "patience": patience,
+            "algorithm": algorithm,
+            "floor": floor,
+            "ceiling": ceiling,
+        }
+        goal: Goal = "maximize" if floor is None or ceiling is None or floor < ceiling else "minimize"
+        checked = Study.create(space={"x": Real(0, 1)}, goal=goal, seed=seed, **self._says)  # refuses what is wrong
+        self._says["seed"] = checked.seed
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with nothing followed; in a forked child and in an unpickled copy too."""
+        self._lock = threading.RLock()
+        self._followed: dict[object, FollowingStudy] = {}
+        renew_in_children(self, BelatedSampler._begin)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_says": self._says}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self._says = dict(state["_says"])
+        self._begin()
+
+    def reseed_rng(self) -> None:
+        """There is nothing to seed again: what is drawn depends on the seed and the trial."""
+
+    def infer_relative_search_space(self, study: optuna.study.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """The parameters that all completed trials share. The others are chosen when they are asked for."""
+        return find_space(_list_others(study, trial))
+
+    def sample_relative(
+        self, study: optuna.study.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """The parameters that all completed trials share, chosen together."""
+        _require_one_objective(study)
+        others = _list_others(study, trial)
+        if search_space.keys() < find_space(others).keys() or search_space.keys() <= find_fixed(trial).keys():
+            return {}  # another sampler fixes some of them: the rest is chosen when their values are known
+        return self._choose(study, search_space, trial, others)
+
+    def sample_independent(
+        self, study: optuna.study.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """A parameter that not all trials have, or whose range has changed: chosen together with those that always come
+        with it, given what the trial has already. A parameter that no trial has had yet is drawn at random."""
+        _require_one_objective(study)
+        others = _list_others(study, trial)
+        space = find_space(others, having=param_name)
+        if not space:
+            return self._draw(trial, param_name, param_distribution)
+        own = {**trial.distributions, param_name: param_distribution}
+        ranges = {name: own.get(name, distribution) for name, distribution in space.items()}
+        several = {name: distribution for name, distribution in ranges.items() if not distribution.single()}
+        return self._choose(study, several, trial, others)[param_name]
+
+    def _draw(self, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
+        rng = np.random.default_rng([self._says["seed"], trial.number, zlib.crc32(name.encode())])
+        space = Space.of({name: make_parameter(distribution)})
+        domain: Any = space.domain
+        return to_optuna(distribution, space.decode(domain.place(rng.random((1, 1)))[0])[name])
+
+    def _choose(
+        self, study: optuna.study.Study, space: SearchSpace, trial: FrozenTrial, others: list[FrozenTrial]
+    ) -> dict[str, Any]:
+        """The params of a trial over a space, given those that it has and those that the user fixed."""
+        with hold(self._lock):
+            followed = self._follow(study, space)
+            for other in others:
+                if _is_setting_out(other, trial, space) and followed.find_row(other) is None:
+                    # A guess at what another worker is choosing now; right if it has the same seed and knows the same.
+                    followed.choose(other, [each for each in others if each is not other], _find_given(other, space))
+            chosen = followed.choose(trial, others, _find_given(trial, space))
+        return {name: to_optuna(space[name], value) for name, value in chosen.items()}
+
+    def _follow(self, study: optuna.study.Study, space: SearchSpace) -> FollowingStudy:
+        """The study that follows this one over this space; of many, those used last are kept."""
+        goal: Goal = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
+        key = study.study_name, goal, *((name, repr(space[name])) for name in space)
+        followed = self._followed.pop(key, None)
+        if followed is None:
+            declared = {name: make_parameter(distribution) for name, distribution in space.items()}
+            followed = FollowingStudy(Study.create(space=declared, goal=goal, **self._says).settings, space)
+        self._followed[key] = followed
+        if len(self._followed) > MOST_SPACES:
+            del self._followed[next(iter(self._followed))]
+        return followed
+
+
+def _require_one_objective(study: optuna.study.Study) -> None:
+    if len(study.directions) > 1:
+        raise InvalidInput(f"BelatedSampler is for studies with one objective (got {len(study.directions)})")
+
+
+def _list_others(study: optuna.study.Study, trial: FrozenTrial) -> list[FrozenTrial]:
+    return [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
+
+
+def _is_setting_out(other: FrozenTrial, trial: FrozenTrial, space: SearchSpace) -> bool:
+    """Whether an earlier trial has just begun, so that its params over this space may still be on their way."""
+    waited = to_seconds(trial.datetime_start) - to_seconds(other.datetime_start)
+    elsewhere = any(name not in space and not each.single() for name, each in other.distributions.items())
+    begun = other.state == TrialState.RUNNING and other.number < trial.number and waited < SETTING_OUT
+    return begun and not elsewhere
+
+
+def _find_given(trial: FrozenTrial, space: SearchSpace) -> dict[str, Any]:
+    """The params of a trial that are not to be chosen, in belated's values."""
+    return read_params(space, {**find_fixed(trial), **trial.params})
