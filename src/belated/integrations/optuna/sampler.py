@@ -23,6 +23,7 @@ from belated.integrations.optuna.following import FollowingStudy
 from belated.integrations.optuna.trials import SearchSpace, find_fixed, find_space, read_params, to_seconds
 from belated.objective import Goal
 from belated.record.locks import hold, renew_in_children
+from belated.settings import RegretKind
 from belated.silence import Silence
 
 MOST_SPACES = 32  # that are followed at a time; one for each set of parameters that trials share, and their ranges
@@ -37,6 +38,7 @@ class BelatedSampler(BaseSampler):
     algorithm  "default", one of the paper's six names, or a value of belated.algorithms
     floor      the worst value of the objective (the largest when minimizing). None: unknown
     ceiling    the best value. None: unknown
+    regret     "simple": only the best trial counts; "cumulative": every trial does. None: simple
     seed       makes every choice repeatable. None: drawn
 
     A trial that failed or was pruned counts as the silence says of one that never comes: as the floor ("floor",
@@ -60,6 +62,7 @@ class BelatedSampler(BaseSampler):
         algorithm: str | Algorithm = "default",
         floor: float | None = None,
         ceiling: float | None = None,
+        regret: RegretKind | None = None,
         seed: int | None = None,
     ) -> None:
         self._says: dict[str, Any] = {
@@ -68,6 +71,7 @@ class BelatedSampler(BaseSampler):
             "algorithm": algorithm,
             "floor": floor,
             "ceiling": ceiling,
+            "regret": regret,
         }
         goal: Goal = "maximize" if floor is None or ceiling is None or floor < ceiling else "minimize"
         checked = Study.create(space={"x": Real(0, 1)}, goal=goal, seed=seed, **self._says)  # refuses what is wrong
