@@ -4,9 +4,13 @@ from pathlib import Path
 
 import pytest
 
-optuna = pytest.importorskip("optuna")
-optunahub = pytest.importorskip("optunahub")
-yaml = pytest.importorskip("yaml")
+pytest.importorskip("optuna")
+pytest.importorskip("optunahub")
+pytest.importorskip("yaml")
+
+import optuna
+import optunahub
+import yaml
 
 REGISTRY = Path(__file__).resolve().parents[2] / "hub" / "package"
 OURS = REGISTRY / "samplers" / "belated"

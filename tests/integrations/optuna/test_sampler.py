@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-optuna = pytest.importorskip("optuna")
+pytest.importorskip("optuna")
 
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution  # noqa: E402
-from optuna.trial import FrozenTrial, TrialState  # noqa: E402
+import optuna
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import FrozenTrial, TrialState
 
-from belated import Choice, Integer, InvalidInput, Real, Study  # noqa: E402
-from belated.integrations.optuna import BelatedSampler  # noqa: E402
+from belated import Choice, Integer, InvalidInput, Real, Study
+from belated.integrations.optuna import BelatedSampler
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-optuna = pytest.importorskip("optuna")
+pytest.importorskip("optuna")
 
-from optuna.distributions import FloatDistribution, IntDistribution  # noqa: E402
-from optuna.trial import FrozenTrial, TrialState  # noqa: E402
+from optuna.distributions import FloatDistribution, IntDistribution
+from optuna.trial import FrozenTrial, TrialState
 
-from belated.events import Asked, Failed, Told  # noqa: E402
-from belated.integrations.optuna.trials import find_space, make_row, order_events  # noqa: E402
+from belated.events import Asked, Failed, Told
+from belated.integrations.optuna.trials import find_space, make_row, order_events
 
 X, Y = FloatDistribution(0, 1), FloatDistribution(0, 10)
 NOON = datetime(2026, 5, 4, 12)

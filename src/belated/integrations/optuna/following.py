@@ -12,13 +12,13 @@ from belated.events import Adjusted, Asked
 from belated.integrations.optuna.trials import (
     FollowedTrial,
     SearchSpace,
+    find_silent_end,
     make_row,
     order_events,
     read_params,
     to_seconds,
 )
 from belated.record.ledger.memory import MemoryLedger
-from belated.results import Failure
 
 
 class FollowingStudy:
@@ -30,7 +30,7 @@ class FollowingStudy:
 
     def __init__(self, settings: Settings, space: SearchSpace) -> None:
         self.settings, self.space = settings, space
-        self._silent: Failure = "lost" if settings.silence.forgets else "infeasible"
+        self._silent = find_silent_end(settings.silence)
         # By number and start:
         self._chosen: dict[tuple[int, float], FollowedTrial] = {}  # what was chosen here
         self._ended: dict[tuple[int, float], FollowedTrial | None] = {}  # trials that have ended, which change no more

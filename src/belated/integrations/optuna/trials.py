@@ -19,6 +19,7 @@ from optuna.trial import FrozenTrial, TrialState
 from belated.integrations.optuna.distributions import to_ours
 from belated.record.events import Adjusted, Asked, Event, Failed, Told
 from belated.results import Failure
+from belated.silence import Silence
 
 SearchSpace: TypeAlias = Mapping[str, BaseDistribution]
 
@@ -67,14 +68,11 @@ class FollowedTrial:
 
 
 def make_row(space: SearchSpace, trial: FrozenTrial, silent: Failure) -> FollowedTrial | None:
-    """A trial as a row, if all of its params are known and lie in the space.
-
-    silent   how a trial ends that failed or was pruned, which is what the silence says"""
+    """A trial as a row, if all of its params are known and lie in the space."""
     params = read_params(space, trial.params)
     if len(params) < len(space):
         return None
-    start, end = to_seconds(trial.datetime_start), to_seconds(trial.datetime_complete)
-    added = trial.state == TrialState.COMPLETE and start == end  # by add_trial: it was never waited for
+    start, added = to_seconds(trial.datetime_start), was_added(trial)
     asked = Asked(
         number=0,
         params=params,
@@ -83,15 +81,29 @@ def make_row(space: SearchSpace, trial: FrozenTrial, silent: Failure) -> Followe
         considered_at=start,
         asked_at=start,
         by_hand=added or all(name in find_fixed(trial) for name in space),
+        told_at_once=added,
     )
+    return FollowedTrial(asked=asked, ended=read_end(trial, silent))
+
+
+def was_added(trial: FrozenTrial) -> bool:
+    """Whether it came with its value, by add_trial, so that nobody waited for it."""
+    return trial.state == TrialState.COMPLETE and trial.datetime_start == trial.datetime_complete
+
+
+def read_end(trial: FrozenTrial, silent: Failure) -> Told | Failed | None:
+    """How a trial ended; None while it runs. Without a finite value it ended as the silence says."""
     if not trial.state.is_finished():
-        return FollowedTrial(asked=asked)
-    value = trial.value if trial.state == TrialState.COMPLETE else None
+        return None
+    at, value = to_seconds(trial.datetime_complete), trial.value if trial.state == TrialState.COMPLETE else None
     if value is None or not math.isfinite(value):
-        return FollowedTrial(asked=asked, ended=Failed(number=0, kind=silent, at=end))
-    return FollowedTrial(
-        asked=replace(asked, told_at_once=added), ended=Told(number=0, value=value, noise=None, at=end)
-    )
+        return Failed(number=0, kind=silent, at=at)
+    return Told(number=0, value=value, noise=None, at=at)
+
+
+def find_silent_end(silence: Silence) -> Failure:
+    """How a trial ends that failed or was pruned: as the silence says of an outcome that never comes."""
+    return "lost" if silence.forgets else "infeasible"
 
 
 def order_events(rows: Sequence[FollowedTrial]) -> list[Event]:
