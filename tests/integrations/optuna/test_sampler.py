@@ -105,17 +105,23 @@ def test_a_trial_that_was_partly_enqueued_is_completed_around_what_is_fixed() ->
     assert theirs.ask(plane()).params == ours.ask(params={"y": 0.9}).params
 
 
-def test_what_a_partial_fixed_sampler_fixes_is_known_if_it_is_suggested_first() -> None:
+def test_what_a_partial_fixed_sampler_fixes_is_the_context_if_it_is_suggested_first() -> None:
     sampler = BelatedSampler(silence="unknown", seed=3)
-    ours = Study.create(space={"x": Real(0, 1), "y": Real(0, 1)}, goal="minimize", silence="unknown", seed=3)
-    points = [{"x": 0.1 * i, "y": (0.37 * i) % 1} for i in range(8)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        theirs = optuna.create_study(sampler=optuna.samplers.PartialFixedSampler({"x": 0.7}, sampler))
-    for point in points:
+    theirs = optuna.create_study(sampler=sampler)
+    says: dict[str, Any] = {"goal": "minimize", "silence": "unknown", "regret": "simple", "seed": 3}
+    ours = Study.create(space={"y": Real(0, 1)}, context={"x": Real(0, 1)}, **says)
+    for i in range(8):
+        point = {"x": 0.1 * i, "y": (0.37 * i) % 1}
         theirs.add_trial(optuna.create_trial(params=point, distributions=plane(), value=bowl(point)))
-        ours.add(point, bowl(point))
-    assert theirs.ask(plane()).params == ours.ask(params={"x": 0.7}).params
+        ours.add({"y": point["y"]}, bowl(point), context={"x": point["x"]})
+    for x in (0.7, 0.2, 0.5):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            theirs.sampler = optuna.samplers.PartialFixedSampler({"x": x}, sampler)
+        trial, chosen = theirs.ask(plane()), ours.ask(context={"x": x})
+        assert trial.params == {"x": x, **chosen.params}
+        theirs.tell(trial, bowl(trial.params))
+        ours.tell(chosen, bowl(trial.params))
 
 
 # What a choice depends on ---------------------------------------------------------------------------------------------

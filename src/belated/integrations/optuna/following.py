@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from optuna.trial import FrozenTrial, TrialState
 
-from belated import Settings, Study
-from belated.events import Adjusted, Asked
+from belated import Study
+from belated.events import Adjusted, Asked, Event
+from belated.integrations.optuna.distributions import make_parameter
 from belated.integrations.optuna.trials import (
     FollowedTrial,
     SearchSpace,
@@ -20,17 +22,25 @@ from belated.integrations.optuna.trials import (
 )
 from belated.record.ledger.memory import MemoryLedger
 
+Value = TypeVar("Value")
+
 
 class FollowingStudy:
     """What to try next, given the trials that Optuna has. Its choice is that of `Study.ask` after the same events.
+
+    space    the parameters with their ranges
+    context  the names of those that are the context of a choice, not a part of it
 
     Optuna's storage is the record; here is only what saves time: the study as it was at the last choice, to which new
     events are appended. If they no longer continue it, as when another process wrote a trial in between, the study is
     built again."""
 
-    def __init__(self, settings: Settings, space: SearchSpace) -> None:
-        self.settings, self.space = settings, space
-        self._silent = find_silent_end(settings.silence)
+    def __init__(self, space: SearchSpace, context: Collection[str], says: Mapping[str, Any]) -> None:
+        self.space, self.context = space, context
+        every = {name: make_parameter(distribution) for name, distribution in space.items()}
+        query, around = self._split(every)
+        self.settings = Study.create(space=query, context=around, **says).settings
+        self._silent = find_silent_end(self.settings.silence)
         # By number and start:
         self._chosen: dict[tuple[int, float], FollowedTrial] = {}  # what was chosen here
         self._ended: dict[tuple[int, float], FollowedTrial | None] = {}  # trials that have ended, which change no more
@@ -49,11 +59,13 @@ class FollowingStudy:
             self._follow(others)
             self._now = to_seconds(trial.datetime_start)
             known = len(self._ledger.events)
-            self._study.ask(params=fixed or None)
+            query, around = self._split(fixed)
+            self._study.ask(params=query or None, context=around)
             written = self._ledger.events[known:]
             (asked,) = (event for event in written if isinstance(event, Asked))
+            whole = replace(asked, params={**asked.params, **(asked.context or {})}, context=None)
             adjusted = tuple(event for event in written if isinstance(event, Adjusted))
-            self._chosen[key] = FollowedTrial(asked=asked, adjusted=adjusted)
+            self._chosen[key] = FollowedTrial(asked=whole, adjusted=adjusted)
         return dict(self._chosen[key].asked.params)
 
     def find_row(self, trial: FrozenTrial) -> FollowedTrial | None:
@@ -78,10 +90,22 @@ class FollowingStudy:
 
     def _follow(self, others: Sequence[FrozenTrial]) -> None:
         rows = [row for trial in others if (row := self.find_row(trial)) is not None]
-        events, before = order_events(rows), self._ledger.events
+        events, before = [self._set_apart(event) for event in order_events(rows)], self._ledger.events
         if events[: len(before)] != before:
             self._restart()
         self._ledger.append(events[len(self._ledger.events) :])
+
+    def _split(self, whole: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value] | None]:
+        """What belongs to the query, and what to the context, if there is one."""
+        query = {name: value for name, value in whole.items() if name not in self.context}
+        return query, {name: whole[name] for name in self.context} if self.context else None
+
+    def _set_apart(self, event: Event) -> Event:
+        """An event with the context apart from the query."""
+        if not self.context or not isinstance(event, Asked):
+            return event
+        query, around = self._split(event.params)
+        return replace(event, params=query, context=around)
 
 
 def _identify(trial: FrozenTrial) -> tuple[int, float]:

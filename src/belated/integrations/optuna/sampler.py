@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -38,7 +38,7 @@ class BelatedSampler(BaseSampler):
     algorithm  "default", one of the paper's six names, or a value of belated.algorithms
     floor      the worst value of the objective (the largest when minimizing). None: unknown
     ceiling    the best value. None: unknown
-    regret     "simple": only the best trial counts; "cumulative": every trial does. None: simple
+    regret     "simple": only the best trial counts; "cumulative": every trial does
     seed       makes every choice repeatable. None: drawn
 
     A trial that failed or was pruned counts as the silence says of one that never comes: as the floor ("floor",
@@ -62,7 +62,7 @@ class BelatedSampler(BaseSampler):
         algorithm: str | Algorithm = "default",
         floor: float | None = None,
         ceiling: float | None = None,
-        regret: RegretKind | None = None,
+        regret: RegretKind = "simple",
         seed: int | None = None,
     ) -> None:
         self._says: dict[str, Any] = {
@@ -82,6 +82,7 @@ class BelatedSampler(BaseSampler):
         """Begin with nothing followed; in a forked child and in an unpickled copy too."""
         self._lock = threading.RLock()
         self._followed: dict[object, FollowingStudy] = {}
+        self._contexts: dict[tuple[str, int], frozenset[str]] = {}  # what another sampler fixes in trials that run
         renew_in_children(self, BelatedSampler._begin)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -104,9 +105,18 @@ class BelatedSampler(BaseSampler):
         """The parameters that all completed trials share, chosen together."""
         _require_one_objective(study)
         others = _list_others(study, trial)
-        if search_space.keys() < find_space(others).keys() or search_space.keys() <= find_fixed(trial).keys():
-            return {}  # another sampler fixes some of them: the rest is chosen when their values are known
+        elsewhere = frozenset(find_space(others).keys() - search_space.keys())
+        if elsewhere:
+            self._contexts[study.study_name, trial.number] = elsewhere
+        if elsewhere or search_space.keys() <= find_fixed(trial).keys():
+            return {}  # the rest is chosen when it is asked for: then those that come before it are known
         return self._choose(study, search_space, trial, others)
+
+    def after_trial(
+        self, study: optuna.study.Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        """Forget what was fixed in it."""
+        self._contexts.pop((study.study_name, trial.number), None)
 
     def sample_independent(
         self, study: optuna.study.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -133,23 +143,24 @@ class BelatedSampler(BaseSampler):
         self, study: optuna.study.Study, space: SearchSpace, trial: FrozenTrial, others: list[FrozenTrial]
     ) -> dict[str, Any]:
         """The params of a trial over a space, given those that it has and those that the user fixed."""
+        given = _find_given(trial, space)
+        context = self._contexts.get((study.study_name, trial.number), frozenset()) & given.keys()
         with hold(self._lock):
-            followed = self._follow(study, space)
+            followed = self._follow(study, space, sorted(context))
             for other in others:
-                if _is_setting_out(other, trial, space) and followed.find_row(other) is None:
+                theirs = _find_given(other, space)
+                begun = _is_setting_out(other, trial, space) and context <= theirs.keys()
+                if begun and followed.find_row(other) is None:
                     # A guess at what another worker is choosing now; right if it has the same seed and knows the same.
-                    followed.choose(other, [each for each in others if each is not other], _find_given(other, space))
-            chosen = followed.choose(trial, others, _find_given(trial, space))
+                    followed.choose(other, [each for each in others if each is not other], theirs)
+            chosen = followed.choose(trial, others, given)
         return {name: to_optuna(space[name], value) for name, value in chosen.items()}
 
-    def _follow(self, study: optuna.study.Study, space: SearchSpace) -> FollowingStudy:
+    def _follow(self, study: optuna.study.Study, space: SearchSpace, context: Sequence[str]) -> FollowingStudy:
         """The study that follows this one over this space; of many, those used last are kept."""
         goal: Goal = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
-        key = study.study_name, goal, *((name, repr(space[name])) for name in space)
-        followed = self._followed.pop(key, None)
-        if followed is None:
-            declared = {name: make_parameter(distribution) for name, distribution in space.items()}
-            followed = FollowingStudy(Study.create(space=declared, goal=goal, **self._says).settings, space)
+        key = study.study_name, goal, *((name, repr(space[name]), name in context) for name in space)
+        followed = self._followed.pop(key, None) or FollowingStudy(space, context, {**self._says, "goal": goal})
         self._followed[key] = followed
         if len(self._followed) > MOST_SPACES:
             del self._followed[next(iter(self._followed))]
