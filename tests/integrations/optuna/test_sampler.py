@@ -17,6 +17,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import FrozenTrial, TrialState
 
 from belated import Choice, Integer, InvalidInput, Real, Study
+from belated.events import Adjusted
 from belated.integrations.optuna import BelatedSampler
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -59,7 +60,6 @@ def bowl(params: dict[str, float]) -> float:
         ("maximize", {"silence": "unknown", "patience": 3}),
         ("minimize", {"silence": "floor", "patience": 3}),
         ("maximize", {"silence": "fading", "patience": "1h"}),
-        ("minimize", {"silence": "unknown", "patience": "auto"}),
         ("maximize", {"algorithm": "GP-UCB-SDF", "patience": 3}),
     ],
     ids=str,
@@ -92,6 +92,25 @@ def test_the_choices_are_those_of_a_study(goal: Any, says: dict[str, Any]) -> No
                 ours.fail(ending.number + 1, silent)
             else:
                 ours.tell(ending.number + 1, value)
+
+
+def test_patience_that_belated_chooses_is_the_same_too() -> None:
+    says: dict[str, Any] = {"silence": "unknown", "patience": "auto", "seed": 7}
+    theirs, line = optuna.create_study(sampler=BelatedSampler(**says)), {"x": FloatDistribution(0, 1)}
+    ours = Study.create(space={"x": Real(0, 1)}, goal="minimize", **says)
+    theirs.enqueue_trial({"x": 0.5})
+    running: list[Any] = []
+    for number in range(1, 25):
+        trial = theirs.ask(line)
+        assert trial.params == (ours.ask() if number > 1 else ours.add({"x": 0.5})).params
+        if number != 17:  # this one is never heard of
+            running.append(trial)
+        if len(running) > 3:
+            ending = running.pop(0)
+            theirs.tell(ending, abs(ending.params["x"] - 0.3))
+            ours.tell(ending.number + 1, abs(ending.params["x"] - 0.3))
+    before = [type(event) for event in ours.events()].index(Adjusted)
+    assert before < len(ours.events()) - 10  # and then some more were chosen
 
 
 def test_a_trial_that_was_partly_enqueued_is_completed_around_what_is_fixed() -> None:
@@ -185,30 +204,65 @@ def test_workers_that_choose_at_the_same_time_guess_what_the_others_choose() -> 
     assert chosen == [alone.ask(plane()).params for _ in range(2)]
 
 
+def begin(study: Any, ago: float) -> None:
+    """Add a trial that began so many minutes ago and has no params."""
+    study.add_trial(
+        FrozenTrial(
+            number=0,
+            trial_id=0,
+            state=TrialState.RUNNING,
+            value=None,
+            datetime_start=datetime.now() - timedelta(minutes=ago),
+            datetime_complete=None,
+            params={},
+            distributions={},
+            user_attrs={},
+            system_attrs={},
+            intermediate_values={},
+        )
+    )
+
+
 def test_a_trial_that_died_before_it_had_params_is_not_waited_for() -> None:
     chosen = []
-    for died in (False, True):
+    for begins in ([], [10.0], [0.0]):
         study = optuna.create_study(sampler=BelatedSampler(silence="unknown", seed=1))
         fill(study)
-        if died:
-            long_ago = datetime.now() - timedelta(minutes=10)
-            study.add_trial(
-                FrozenTrial(
-                    number=9,
-                    trial_id=9,
-                    state=TrialState.RUNNING,
-                    value=None,
-                    datetime_start=long_ago,
-                    datetime_complete=None,
-                    params={},
-                    distributions={},
-                    user_attrs={},
-                    system_attrs={},
-                    intermediate_values={},
-                )
-            )
+        for ago in begins:
+            begin(study, ago)
         chosen.append(study.ask(plane()).params)
-    assert chosen[0] == chosen[1]
+    assert chosen[0] == chosen[1] != chosen[2]
+
+
+def test_a_guess_gives_way_to_what_was_chosen() -> None:
+    storage = optuna.storages.InMemoryStorage()
+    optuna.create_study(storage=storage, study_name="shared")
+    first, second = (
+        optuna.load_study(storage=storage, study_name="shared", sampler=BelatedSampler(silence="unknown", seed=seed))
+        for seed in (1, 2)
+    )
+    fill(first)
+    begun = second.ask()
+    first.ask(plane())  # it guesses what the other chooses, and is wrong, as the other has another seed
+    for name in "xy":
+        begun.suggest_float(name, 0, 1)
+    number = first.ask().number
+    newest = first.trials[number]
+    fresh = BelatedSampler(silence="unknown", seed=1)
+    assert first.sampler.sample_relative(first, newest, plane()) == fresh.sample_relative(first, newest, plane())
+
+
+def test_a_guess_is_forgotten_when_its_trial_turns_out_to_be_dead() -> None:
+    guessing, fresh = (BelatedSampler(silence="unknown", seed=1) for _ in range(2))
+    study = optuna.create_study(sampler=guessing)
+    fill(study, 2)
+    begin(study, 0.5)
+    study.ask(plane())  # this one guesses the params of the trial that has begun
+    fill(study, 1)
+    newest = study.ask()
+    later = copy.deepcopy(study.trials[newest.number])
+    later.datetime_start += timedelta(minutes=1)
+    assert guessing.sample_relative(study, later, plane()) == fresh.sample_relative(study, later, plane())
 
 
 def test_threads_choose_different_points() -> None:
@@ -277,6 +331,36 @@ def test_after_a_range_has_changed_older_trials_inside_it_still_count(low: float
     study.add_trial(optuna.create_trial(params={"x": 2.5}, distributions=new, value=0.64))
     ours.add({"x": 2.5}, 0.64)
     assert study.ask(new).params == ours.ask().params
+
+
+def test_a_parameter_that_had_one_value_may_get_a_range() -> None:
+    study = optuna.create_study(sampler=BelatedSampler(silence="unknown", seed=0))
+    for x in (0.1, 0.5, 0.9):
+        study.enqueue_trial({"x": x})
+        one = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0.5, 0.5)}
+        study.tell(study.ask(one), bowl({"x": x, "y": 0.5}))
+    for _ in range(3):
+        trial = study.ask(plane())
+        assert 0 <= trial.params["y"] <= 1
+        study.tell(trial, bowl(trial.params))
+
+
+def test_a_pruner_with_brackets_works() -> None:
+    """HyperbandPruner shows the sampler a part of the study."""
+
+    def reporting(trial: Any) -> float:
+        value = bowl({name: trial.suggest_float(name, 0, 1) for name in "xy"})
+        for step in range(1, 5):
+            trial.report(value + 1 / step, step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return value
+
+    pruner = optuna.pruners.HyperbandPruner(min_resource=1, max_resource=4)
+    study = optuna.create_study(sampler=BelatedSampler(silence="floor", floor=2.0, seed=0), pruner=pruner)
+    study.optimize(reporting, n_trials=25)
+    assert study.best_value < 0.05
+    assert TrialState.PRUNED in {trial.state for trial in study.trials}
 
 
 # Values and settings --------------------------------------------------------------------------------------------------

@@ -20,14 +20,13 @@ from belated.algorithms import Algorithm
 from belated.errors import InvalidInput
 from belated.integrations.optuna.distributions import make_parameter, to_optuna
 from belated.integrations.optuna.following import FollowingStudy
-from belated.integrations.optuna.trials import SearchSpace, find_fixed, find_space, read_params, to_seconds
+from belated.integrations.optuna.trials import SearchSpace, find_fixed, find_space, read_params
 from belated.objective import Goal
 from belated.record.locks import hold, renew_in_children
 from belated.settings import RegretKind
 from belated.silence import Silence
 
 MOST_SPACES = 32  # that are followed at a time; one for each set of parameters that trials share, and their ranges
-SETTING_OUT = 60.0  # seconds in which a trial gets its params, one by one; after that it has those it has
 
 
 class BelatedSampler(BaseSampler):
@@ -77,13 +76,13 @@ class BelatedSampler(BaseSampler):
         checked = Study.create(space={"x": Real(0, 1)}, goal=goal, seed=seed, **self._says)  # refuses what is wrong
         self._says["seed"] = checked.seed
         self._begin()
+        renew_in_children(self, BelatedSampler._begin)
 
     def _begin(self) -> None:
         """Begin with nothing followed; in a forked child and in an unpickled copy too."""
         self._lock = threading.RLock()
         self._followed: dict[object, FollowingStudy] = {}
         self._contexts: dict[tuple[str, int], frozenset[str]] = {}  # what another sampler fixes in trials that run
-        renew_in_children(self, BelatedSampler._begin)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_says": self._says}
@@ -91,6 +90,7 @@ class BelatedSampler(BaseSampler):
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self._says = dict(state["_says"])
         self._begin()
+        renew_in_children(self, BelatedSampler._begin)
 
     def reseed_rng(self) -> None:
         """There is nothing to seed again: what is drawn depends on the seed and the trial."""
@@ -128,9 +128,9 @@ class BelatedSampler(BaseSampler):
         space = find_space(others, having=param_name)
         if not space:
             return self._draw(trial, param_name, param_distribution)
-        own = {**trial.distributions, param_name: param_distribution}
-        ranges = {name: own.get(name, distribution) for name, distribution in space.items()}
-        several = {name: distribution for name, distribution in ranges.items() if not distribution.single()}
+        ranges = space | {name: each for name, each in trial.distributions.items() if name in space}
+        ranges[param_name] = param_distribution
+        several = {name: ranges[name] for name in sorted(ranges) if not ranges[name].single()}
         return self._choose(study, several, trial, others)[param_name]
 
     def _draw(self, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
@@ -143,17 +143,10 @@ class BelatedSampler(BaseSampler):
         self, study: optuna.study.Study, space: SearchSpace, trial: FrozenTrial, others: list[FrozenTrial]
     ) -> dict[str, Any]:
         """The params of a trial over a space, given those that it has and those that the user fixed."""
-        given = _find_given(trial, space)
-        context = self._contexts.get((study.study_name, trial.number), frozenset()) & given.keys()
+        fixed = self._contexts.get((study.study_name, trial.number), frozenset())
+        context = sorted(fixed & read_params(space, trial.params).keys())
         with hold(self._lock):
-            followed = self._follow(study, space, sorted(context))
-            for other in others:
-                theirs = _find_given(other, space)
-                begun = _is_setting_out(other, trial, space) and context <= theirs.keys()
-                if begun and followed.find_row(other) is None:
-                    # A guess at what another worker is choosing now; right if it has the same seed and knows the same.
-                    followed.choose(other, [each for each in others if each is not other], theirs)
-            chosen = followed.choose(trial, others, given)
+            chosen = self._follow(study, space, context).choose(trial, others)
         return {name: to_optuna(space[name], value) for name, value in chosen.items()}
 
     def _follow(self, study: optuna.study.Study, space: SearchSpace, context: Sequence[str]) -> FollowingStudy:
@@ -174,16 +167,3 @@ def _require_one_objective(study: optuna.study.Study) -> None:
 
 def _list_others(study: optuna.study.Study, trial: FrozenTrial) -> list[FrozenTrial]:
     return [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
-
-
-def _is_setting_out(other: FrozenTrial, trial: FrozenTrial, space: SearchSpace) -> bool:
-    """Whether an earlier trial has just begun, so that its params over this space may still be on their way."""
-    waited = to_seconds(trial.datetime_start) - to_seconds(other.datetime_start)
-    elsewhere = any(name not in space and not each.single() for name, each in other.distributions.items())
-    begun = other.state == TrialState.RUNNING and other.number < trial.number and waited < SETTING_OUT
-    return begun and not elsewhere
-
-
-def _find_given(trial: FrozenTrial, space: SearchSpace) -> dict[str, Any]:
-    """The params of a trial that are not to be chosen, in belated's values."""
-    return read_params(space, {**find_fixed(trial), **trial.params})
