@@ -56,3 +56,43 @@ def test_processes_share_a_study_and_one_that_dies_leaves_a_pending_trial(tmp_pa
     (pending,) = (trial.params for trial in trials if trial.state == TrialState.RUNNING)
     after = [trial.params for trial in trials if trial.state == TrialState.COMPLETE]
     assert pending not in after
+
+
+FORK = """
+import os, signal, threading, optuna
+from optuna.distributions import FloatDistribution
+from belated.integrations.optuna import BelatedSampler
+from belated.silence import Unknown
+
+chosen, go_on, slow = threading.Event(), threading.Event(), True
+
+class Slow(Unknown):
+    def fill(self, h, floor, heard):
+        if slow:
+            chosen.set()
+            go_on.wait()
+        return super().fill(h, floor, heard)
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+space = {"x": FloatDistribution(0, 1)}
+study = optuna.create_study(sampler=BelatedSampler(silence=Slow(), seed=0))
+for i in range(9):
+    study.add_trial(optuna.create_trial(params={"x": i / 9}, distributions=space, value=float(i)))
+thread = threading.Thread(target=study.ask, args=(space,))
+thread.start()
+chosen.wait()  # the thread is in the middle of its choice, and holds the sampler's lock
+child = os.fork()
+slow = False
+if child == 0:
+    signal.alarm(60)  # nobody waits for a child that hangs
+    os._exit(0 if "x" in study.ask(space).params else 1)
+print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+go_on.set()
+thread.join()
+print("parent", "x" in study.ask(space).params)
+"""
+
+
+def test_a_process_may_fork_while_a_thread_chooses() -> None:
+    ran = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=False, timeout=120)
+    assert ran.stdout == "child 0\nparent True\n", ran.stderr
