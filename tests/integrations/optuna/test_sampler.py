@@ -56,8 +56,7 @@ def bowl(params: dict[str, float]) -> float:
 @pytest.mark.parametrize(
     ("goal", "says"),
     [
-        ("minimize", {"silence": "unknown"}),
-        ("maximize", {"silence": "unknown", "patience": 3}),
+        ("minimize", {"silence": "unknown", "patience": 3}),
         ("minimize", {"silence": "floor", "patience": 3}),
         ("maximize", {"silence": "fading", "patience": "1h"}),
         ("maximize", {"algorithm": "GP-UCB-SDF", "patience": 3}),
@@ -74,7 +73,7 @@ def test_the_choices_are_those_of_a_study(goal: Any, says: dict[str, Any]) -> No
     silent: Any = "lost" if ours.settings.silence.forgets else "infeasible"
     theirs.enqueue_trial(FIRST)
     running: list[Any] = []
-    for number in range(1, 25):
+    for number in range(1, 21):
         trial = theirs.ask(SPACE)
         now = trial.datetime_start.timestamp()
         chosen = ours.add(translate(FIRST)) if number == 1 else ours.ask()
@@ -263,6 +262,19 @@ def test_a_guess_is_forgotten_when_its_trial_turns_out_to_be_dead() -> None:
     later = copy.deepcopy(study.trials[newest.number])
     later.datetime_start += timedelta(minutes=1)
     assert guessing.sample_relative(study, later, plane()) == fresh.sample_relative(study, later, plane())
+
+
+def test_a_trial_that_has_not_begun_does_not_count() -> None:
+    study = optuna.create_study(sampler=BelatedSampler(silence="unknown", seed=1))
+    fill(study)
+    study.ask()
+    newest, chosen = study.trials[-1], []
+    for waits in (False, True):
+        if waits:
+            point = {"params": {"x": 0.3, "y": 0.6}, "distributions": plane()}
+            study.add_trial(optuna.create_trial(state=TrialState.WAITING, **point))
+        chosen.append(BelatedSampler(silence="unknown", seed=1).sample_relative(study, newest, plane()))
+    assert chosen[0] == chosen[1]
 
 
 def test_threads_choose_different_points() -> None:

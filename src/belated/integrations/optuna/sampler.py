@@ -166,4 +166,6 @@ def _require_one_objective(study: optuna.study.Study) -> None:
 
 
 def _list_others(study: optuna.study.Study, trial: FrozenTrial) -> list[FrozenTrial]:
-    return [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
+    """All trials but this one and those that have not begun."""
+    trials = study.get_trials(deepcopy=False)
+    return [other for other in trials if other.number != trial.number and other.state != TrialState.WAITING]
