@@ -9,6 +9,7 @@ amortised    plain + refit / every
 end to end   one whole stretch from the ask after a refit to the next refit, divided by its asks
 fresh / ask  the same study with a fresh cache at every ask (the factor grown from nothing), in multiples of the ask
 ask / bare   the ask in multiples of the BLAS calls that it needs, written out in `Bare`; both choose the same queries
+inside / ask a suggestion inside another library, where that is installed, in multiples of the ask; refits included
 
 n counts the queries in the belief when the stretch begins, 10 of them pending all the time. Times are CPU time of this
 process (or of a child) on one BLAS thread; what machines add to it is measured too, by a fixed piece of work.
@@ -26,6 +27,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,7 @@ FINITE = ("GP-UCB-SDF", "GP-BUCB", "GP-TS-SDF")
 ASK = {100: 10.0, 1000: 50.0}  # ms, amortised, by n: what to build for in a continuous space
 BARE = {1000: 3.0}  # multiples of the bare calls, by n: where arithmetic outweighs the interpreter
 SLOPE, IMPORT, MEMORY = 2.0, 1.2, 100.0
+INSIDE = 2.0  # multiples of the ask
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,10 @@ class Plan:
     compared: int = 10  # asks beside a fresh cache; three times as many beside the bare calls
     starts: int = 9  # interpreters started, of each kind
     rounds: int = 300  # of the run whose memory is measured
+    inside: int = 100  # n where a suggestion inside another library is measured
 
 
-QUICK = Plan(sizes=(20, 40), studies=(1, 1), points=60, compared=2, starts=1, rounds=25)
+QUICK = Plan(sizes=(20, 40), studies=(1, 1), points=60, compared=2, starts=1, rounds=25, inside=20)
 
 
 @dataclass(frozen=True)
@@ -369,6 +373,40 @@ def against_bare(algorithm: Algorithm, n: int, rounds: int, Q: Array) -> dict[st
     return {"bare ms": 1e3 * float(np.median(least)), "ask / bare": float(np.median(own) / np.median(least))}
 
 
+def against_inside_optuna(n: int, rounds: int) -> dict[str, float]:
+    """Mean CPU ms of a suggestion by BelatedSampler, and of the same choice by Study.ask, after n queries."""
+    import optuna
+    from optuna.distributions import BaseDistribution, FloatDistribution
+
+    from belated.integrations.optuna import BelatedSampler
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    says: dict[str, Any] = {"silence": "unknown", "floor": FLOOR, "ceiling": CEILING, "seed": 0}
+    theirs = optuna.create_study(direction="maximize", sampler=BelatedSampler(**says))
+    ours = belated.Study.create(space={x: belated.Real(0, 1) for x in NAMES}, **says)
+    space: dict[str, BaseDistribution] = {x: FloatDistribution(0, 1) for x in NAMES}
+    rng, running, took = np.random.default_rng(0), deque[Any](), np.zeros(2)
+    for i in range(n + rounds):
+        if i < n:
+            point = dict(zip(NAMES, rng.random(D).tolist(), strict=True))
+            theirs.enqueue_trial(point)
+        began = time.process_time()
+        trial = theirs.ask(space)
+        between = time.process_time()
+        twin = ours.add(point) if i < n else ours.ask()
+        if i >= n:
+            took += (between - began, time.process_time() - between)
+        assert trial.params == twin.params, "the sampler asks another query"
+        running.append((trial, twin))
+        if len(running) > PENDING:
+            trial, twin = running.popleft()
+            y = hartmann(np.array([trial.params[x] for x in NAMES]))
+            theirs.tell(trial, y)
+            ours.tell(twin, y)
+    suggestion, ask = (1000.0 * took / rounds).tolist()
+    return {"suggestion ms": suggestion, "ask ms": ask, "inside / ask": suggestion / ask}
+
+
 def slope(sizes: Sequence[int], values: Sequence[float]) -> float:
     """The exponent p of value ~ n^p, by least squares on the logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
@@ -468,6 +506,14 @@ def asks(plan: Plan, noise: Noise) -> Iterator[Line]:
             yield Line(f"ask, |Q| = {plan.points} finite, {PENDING} pending", algorithm, n, cells, judged, BARE.get(n))
 
 
+def inside(plan: Plan) -> Iterator[Line]:
+    """A suggestion inside other libraries, where they are installed."""
+    if find_spec("optuna") is not None:
+        cells = against_inside_optuna(plan.inside, 3 * plan.compared)
+        section = f"inside another library, n = {plan.inside}, {PENDING} pending"
+        yield Line(section, "BelatedSampler in Optuna", None, cells, "inside / ask", INSIDE)
+
+
 def growth(lines: Sequence[Line]) -> Iterator[Line]:
     """The exponent of n between the two largest sizes, and over all of them, without and with refits."""
     for section, subject in dict.fromkeys((line.section, line.subject) for line in lines):
@@ -491,7 +537,9 @@ def measure(plan: Plan, noise: Noise, say: Callable[[str], None] = lambda words:
         for line in asks(plan, noise):
             say(f"{line.section}: {line.subject}, n = {line.n}")
             lines.append(line)
-    lines += growth(lines)
+        lines += growth(lines)
+        say("inside other libraries")
+        lines += inside(plan)
     say("import, peak memory")
     return [*lines, importing(plan), *memory(plan)]
 

@@ -37,6 +37,7 @@ settings.register_profile(
 settings.load_profile("same")
 
 FAULTS = Path(__file__).parent / "faults"
+DOORS = Path(__file__).parent / "doors"
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
@@ -44,6 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if FAULTS in item.path.parents or "postgres" in getattr(item, "fixturenames", ()):
             item.add_marker("faults")
+        if DOORS in item.path.parents:
+            item.add_marker("doors")
 
 
 @pytest.fixture(scope="session")

@@ -45,7 +45,8 @@ ORDER = [
     ["belated.comparison.*"],
     ["belated"],
     ["belated.plotting.*"],
-    ["belated.cli.*", "belated.service.*", "belated.integrations.*"],
+    ["belated.integrations.*"],
+    ["belated.cli.*", "belated.service.*"],
 ]
 PLACE = {name: (row, name) for row, names in enumerate(ORDER) for name in names}
 
@@ -244,7 +245,7 @@ def test_private_names_of_others_are_fine() -> None:
 def test_importing_belated_is_light() -> None:
     heavy = {
         *("scipy.stats", "scipy.optimize", "scipy.spatial", "matplotlib", "rich", "click"),
-        *("sqlite3", "psycopg", "sklearn", "torch"),
+        *("sqlite3", "psycopg", "sklearn", "torch", "optuna"),
     }
     script = "import belated, sys; print(belated.__file__); print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False)

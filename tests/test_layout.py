@@ -16,12 +16,23 @@ PRODUCT = ROOT / "src" / "belated"
 FOLDERS = (PRODUCT, ROOT / "benchmarks", ROOT / "reproduction", ROOT / "examples", TESTS)
 
 # Folders of tests that stand for no folder of modules, and tests of the repository as a whole.
-BESIDE = {"laws", "contracts", "faults", "support", "examples", "browser"}
+BESIDE = {"laws", "contracts", "faults", "support", "examples", "browser", "doors"}
 WHOLE = {"docs", "docstrings", "habits", "imports", "layout", "wheel"}
 # Not private, though they begin with an underscore.
 PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit"}
 # Packages that a user may do without. A test that needs one says so with pytest.importorskip.
-OPTIONAL = {"psycopg", "matplotlib", "sklearn", "lifelines", "torch", "optuna", "botorch", "gpytorch", "pooch"} | {
+OPTIONAL = {
+    "psycopg",
+    "matplotlib",
+    "sklearn",
+    "lifelines",
+    "torch",
+    "optuna",
+    "optunahub",
+    "botorch",
+    "gpytorch",
+    "pooch",
+} | {
     "mabwiser",
     "vowpalwabbit",
 }

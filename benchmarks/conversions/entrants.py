@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from benchmarks.regret.entrants import Entrant, own_version, version_of, written
+from benchmarks.regret.entrants import Entrant, imported, own_version, version_of, written
 
 PEERS = Path(__file__).parent / "peers"
 OURS = "ours.py"  # belated's default
@@ -14,7 +14,7 @@ BY_BELATED = (OURS, "paper.py")  # the choices on record are part of their versi
 
 def read_entrants(file: Path) -> list[Entrant]:
     """The entrants of a file."""
-    version, missing = (own_version(file), ()) if file.name in BY_BELATED else version_of(file)
+    version, missing = (own_version(imported(file)), ()) if file.name in BY_BELATED else version_of(file)
     return [Entrant(name, file.name == OURS, version, file, missing) for name in written(file)["NAMES"]]
 
 

@@ -3,6 +3,7 @@
 A version is what a kept run is good for: the installed version of what a peer needs and a mark of its file, which
 forgets comments, docstrings and imports. Ours is a mark of the choices on record (tests/laws/choices.json): moving code
 leaves them as they are, and a change that moves one must record them again, which makes every kept run of ours stale.
+belated inside another library is a file in peers/ too; its version is a mark of our code for that library besides.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from typing import Any
 
 PEERS = Path(__file__).parent / "peers"
 OURS = "ours.py"
-CHOICES = Path(__file__).parents[2] / "tests" / "laws" / "choices.json"
+ROOT = Path(__file__).parents[2]
+CHOICES = ROOT / "tests" / "laws" / "choices.json"
+INTEGRATIONS = ROOT / "src" / "belated" / "integrations"
 
 
 @dataclass(frozen=True)
@@ -102,15 +105,18 @@ def version_of(file: Path) -> tuple[str, tuple[str, ...]]:
     return "" if missing else f"{first}{mark(imported(file))}", missing
 
 
-def own_version(file: Path) -> str:
-    """The version of a file with entrants of belated's own."""
-    return f"belated {hashlib.sha256(CHOICES.read_bytes()).hexdigest()[:8]} {mark(imported(file))}"
+def own_version(files: Iterable[Path]) -> str:
+    """The version of entrants of belated's own, which are made of these files and of our choices."""
+    return f"belated {hashlib.sha256(CHOICES.read_bytes()).hexdigest()[:8]} {mark(files)}"
 
 
 def peer(file: Path) -> Entrant:
-    """The peer of a file."""
-    version, missing = version_of(file)
-    return Entrant(written(file)["NAME"], False, version, file, missing)
+    """The peer of a file, or belated inside the library that the file says it is INSIDE."""
+    says, (version, missing) = written(file), version_of(file)
+    if "INSIDE" not in says:
+        return Entrant(says["NAME"], False, version, file, missing)
+    own = own_version([*imported(file), *(INTEGRATIONS / says["INSIDE"]).glob("*.py")])
+    return Entrant(says["NAME"], True, "" if missing else own, file, missing)
 
 
 @cache
@@ -119,7 +125,7 @@ def entrants() -> dict[str, Entrant]:
     from benchmarks.regret.peers import ours
 
     file = PEERS / OURS
-    everybody = [Entrant(name, True, own_version(file), file) for name in ours.ENTRANTS]
+    everybody = [Entrant(name, True, own_version(imported(file)), file) for name in ours.ENTRANTS]
     everybody += [peer(path) for path in sorted(PEERS.glob("[!_]*.py")) if path.name != OURS]
     return {one.name: one for one in everybody}
 

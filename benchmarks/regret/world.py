@@ -26,7 +26,7 @@ from belated.learner.gp.domain import Compact
 from belated.simulation.simulate import Chooser, evaluate_exactly
 from belated.simulation.task import Task
 from belated.space.encoding import Space
-from benchmarks.regret.entrants import Entrant, entrant
+from benchmarks.regret.entrants import OURS, Entrant, entrant
 from benchmarks.regret.tasks import BEDS, drawn_task
 
 LONGEST = 256  # points of the space-filling sequence; a power of two, as Sobol's sequence wants
@@ -107,12 +107,12 @@ def played(job: Job, who: Entrant) -> tuple[Run, Study]:
     first = beginnings(task)
     says: dict[str, Any] = {"delay": task.delay, "noise": task.noise, "seed": job.seed, "contexts": task.context_of}
     guarded: Guarded | None = None
-    if who.own:
-        from benchmarks.regret.peers import ours
-
-        study = ours.study(who.name, task, bed.patience, bed.counts, first, job.seed)
+    module = who.load()
+    if who.file.name == OURS:
+        study = module.study(who.name, task, bed.patience, bed.counts, first, job.seed)
     else:
-        guarded = Guarded(who.load().chooser(task, job.seed), task, job.seed)
+        counts = (bed.counts,) if who.own else ()
+        guarded = Guarded(module.chooser(task, job.seed, *counts), task, job.seed)
         plain: dict[str, Any] = {"space": task.space, "context": task.context, "initial": NEVER, "seed": job.seed}
         study = Study.create(silence="ignored", **plain)
     opening: Chooser = lambda study: space_filling(task, job.seed, study.rounds)  # noqa: E731

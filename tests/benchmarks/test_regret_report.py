@@ -195,6 +195,7 @@ def test_the_mark_of_a_world_is_of_the_task():
 def test_the_peers_are_there_whether_installed_or_not():
     assert {"BoTorch qLogNEI", "BoTorch qUCB", "Optuna GP", "Optuna TPE", "random"} <= set(entrants())
     assert {"default", "default (floor)", "default (waiting)", "GP-UCB-SDF", "GP-BTS"} <= set(entrants())
+    assert entrants()["default in Optuna"].own
 
 
 @pytest.mark.parametrize("file", sorted(PEERS.glob("*.py")), ids=lambda file: file.name)
@@ -227,6 +228,17 @@ def test_a_mark_sees_code_and_no_words(tmp_path):
         marks.append(who.mark([file]))
     assert marks[0] == marks[1] != marks[2]
     assert PEERS / "_optuna.py" in who.imported(PEERS / "optuna_gp.py")
+
+
+def test_belated_inside_a_library_is_marked_by_our_code_for_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(who, "INTEGRATIONS", tmp_path)
+    (tmp_path / "optuna").mkdir()
+    versions = []
+    for text in ("x = 1\n", "x = 2\n"):
+        (tmp_path / "optuna" / "sampler.py").write_text(text)
+        versions.append(who.peer(PEERS / "belated_in_optuna.py").version)
+    assert versions[0] != versions[1]
+    assert all(version.startswith("belated ") for version in versions)
 
 
 def test_a_mark_is_the_same_under_every_python(tmp_path):

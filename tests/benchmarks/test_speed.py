@@ -55,6 +55,13 @@ def test_growth_import_and_memory_are_there(quick):
     assert all(10 < peak < 1000 for peak in peaks)  # MiB, not KiB or bytes
 
 
+def test_a_suggestion_inside_optuna_is_compared_with_an_ask(quick):
+    pytest.importorskip("optuna")
+    (line,) = (line for line in quick[0] if line.subject == "BelatedSampler in Optuna")
+    assert line.cells["inside / ask"] == pytest.approx(line.cells["suggestion ms"] / line.cells["ask ms"])
+    assert (line.judged, line.most) == ("inside / ask", 2.0)
+
+
 def test_the_table_is_aligned_and_says_what_is_met(quick):
     lines, text, _ = quick
     for block, section in zip(text.strip().split("\n\n"), dict.fromkeys(line.section for line in lines), strict=True):

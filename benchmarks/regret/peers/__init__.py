@@ -3,8 +3,10 @@
 NAME      what the tables call it
 NEEDS     the distributions it needs, that whose version counts first; () if none
 chooser   (task, seed) -> a function of the study that gives the next params
+INSIDE    only where it is belated inside a library: the folder of belated.integrations. Its chooser is also told which
+          regret counts, as belated's own are
 
-NAME and NEEDS are written out, as they are read from a file that is imported only where all it needs is installed.
+NAME, NEEDS and INSIDE are written out: they are read from a file that is imported only where all it needs is installed.
 
 The study that a chooser is given holds every trial so far: `outcome` is None while it is pending. The first queries,
 space-filling ones, are asked already. `here(task, study)` is the context of the next one. A chooser sees outcomes and

@@ -1,6 +1,8 @@
-"""What both Optuna peers do: ask and tell, so that trials that run are the pending ones. Everything at its defaults.
+"""What all samplers of Optuna's do: ask and tell, so that trials that run are the pending ones. Everything at its
+defaults.
 
-A context is fixed with PartialFixedSampler, which is Optuna's way; its surrogate then knows nothing of the context."""
+A context is fixed with PartialFixedSampler, which is Optuna's way; its surrogates then know nothing of the context, and
+ours takes it as one."""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
-"""`belated import`: trials from a CSV or JSON lines."""
+"""`belated import`: trials from a CSV or JSON lines, or from a study of Optuna's."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
+from belated import Study
 from belated.cli._common import (
     find_name,
     json_option,
@@ -16,16 +19,27 @@ from belated.cli._common import (
     study_arguments,
     warn_of_cut_line,
 )
-from belated.cli.io.import_rows import import_rows
+from belated.cli.io.files import LineErrors
+from belated.cli.io.import_rows import ImportCounts, import_file, import_rows
+from belated.cli.io.optuna_rows import list_optuna_rows, read_optuna_study
 from belated.cli.io.transaction import apply_at_once
+from belated.cli.new import list_existing
+from belated.errors import InvalidInput
+from belated.validation import format_names
 from belated.wording import format_count
 
 
 @click.command("import")
 @study_arguments("[NAME] FILE")
+@click.option(
+    "--optuna", metavar="URL", help="Optuna's storage, such as sqlite:///old.db; FILE is a study's name in it."
+)
+@click.option("--silence", metavar="WORD", help="Of a study that --optuna makes.  [default: unknown]")
 @click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
 @json_option
-def import_(words: tuple[str, ...], url: str, in_json: bool, dry_run: bool) -> None:
+def import_(
+    words: tuple[str, ...], url: str, in_json: bool, optuna: str | None, silence: str | None, dry_run: bool
+) -> None:
     """Add the trials of a .csv or .jsonl file: past experiments, or what belated export wrote.
 
     The file is imported completely or not at all; importing it again changes nothing. A CSV has a column for every
@@ -33,14 +47,24 @@ def import_(words: tuple[str, ...], url: str, in_json: bool, dry_run: bool) -> N
     failure. An outcome without both times has no delay. Rows of two files with the same content are one experiment,
     unless a column key tells them apart; within one file they are two.
 
+    With --optuna, add the trials of a study of Optuna's, with their times. Where there is no study NAME (by default of
+    the same name), it is made from the parameters that all its completed trials have. Trials that failed or were pruned
+    count as the silence says of an outcome that never comes.
+
     \b
-    Example:
+    Examples:
       $ belated import catalyst past.csv
+      $ belated import --optuna sqlite:///old.db tuning
     """
-    name, (file,) = split_name(words, 1, "[NAME] FILE")
-    path = Path(file)
-    counts = apply_at_once(url, find_name(url, name), lambda study: import_rows(study, path), asks=True, dry=dry_run)
-    warn_of_cut_line(path)
+    if optuna is not None:
+        counts = import_optuna(words, url, optuna, silence, dry_run)
+    elif silence is not None:
+        raise InvalidInput("--silence belongs to --optuna; a study that exists has its own")
+    else:
+        name, (file,) = split_name(words, 1, "[NAME] FILE")
+        path = Path(file)
+        counts = change(url, find_name(url, name), lambda study: import_file(study, path), dry_run)
+        warn_of_cut_line(path)
     if counts.new and counts.pending_before and counts.aged:
         are = "would be" if dry_run else "is now" if counts.pending_before == 1 else "are now"
         queries = format_count(counts.pending_before, "pending query", "pending queries")
@@ -50,3 +74,31 @@ def import_(words: tuple[str, ...], url: str, in_json: bool, dry_run: bool) -> N
     parts += [f"{n} {end}" for end in ("failed", "refused", "amended") if (n := getattr(counts, end))]
     what = "Would import" if dry_run else "Imported"
     print_result(asdict(counts), in_json, lambda: f"{what} {format_count(counts.rows, 'row')}: {', '.join(parts)}")
+
+
+def change(url: str, name: str, work: Callable[[Study], ImportCounts], dry_run: bool) -> ImportCounts:
+    """Do all of the work to a study, or none."""
+    return apply_at_once(url, name, work, asks=True, dry=dry_run)
+
+
+def import_optuna(words: tuple[str, ...], url: str, storage: str, silence: str | None, dry_run: bool) -> ImportCounts:
+    """Add the trials of a study of Optuna's to a study, which is made if it is not there."""
+    name, (theirs,) = split_name(words, 1, "[NAME] STUDY")
+    name, found = name or theirs, read_optuna_study(storage, theirs)
+    if found.left_out:
+        print_warning(f"left out, as not every trial has a choice of them: {format_names(found.left_out)}")
+
+    def work(study: Study) -> ImportCounts:
+        errors = LineErrors(theirs)
+        return import_rows(study, list_optuna_rows(study, found, errors), errors)
+
+    if name in list_existing(url):
+        if silence not in (None, Study.open(url, name).settings.silence.name):
+            raise InvalidInput(f"study {name} has another silence; leave --silence out (got {silence})")
+        return change(url, name, work, dry_run)
+    says: dict[str, Any] = {"space": found.space, "goal": found.goal, "silence": silence or "unknown"}
+    counts = work(Study.create(None, name, **says))  # in memory first: where anything is wrong, no study is made
+    if dry_run:
+        return counts
+    Study.create(url, name, **says)
+    return change(url, name, work, dry_run)

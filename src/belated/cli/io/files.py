@@ -34,10 +34,12 @@ class FileRow:
 
 
 class LineErrors:
-    """What is wrong with the lines of a file. If anything is, nothing of the file is recorded."""
+    """What is wrong with the lines of a file, or with other things that have numbers and a name in common.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    If anything is, nothing of it is recorded."""
+
+    def __init__(self, source: Path | str) -> None:
+        self.source = source
         self._found: list[tuple[int, str]] = []
 
     @contextmanager
@@ -54,9 +56,9 @@ class LineErrors:
         """Raise one error that names every wrong line, if there is any."""
         if not self._found:
             return
-        cut = find_cut_line(self.path)
+        cut = find_cut_line(self.source) if isinstance(self.source, Path) else None
         hints = {cut: "; this last line has no newline: the file may be cut off"}
-        lines = [f"  {self.path}:{line}: {sentence}{hints.get(line, '')}" for line, sentence in sorted(self._found)]
+        lines = [f"  {self.source}:{line}: {sentence}{hints.get(line, '')}" for line, sentence in sorted(self._found)]
         if len(lines) > ERRORS_SHOWN:
             lines[ERRORS_SHOWN:] = [f"  ... and {len(lines) - ERRORS_SHOWN} more"]
         what = "a line is" if len(self._found) == 1 else f"{len(self._found)} lines are"

@@ -1,4 +1,6 @@
-"""Rows of a file as trials of a study. Everything happens again in the round in which it happened."""
+"""Rows of a file, or of another library's study, as trials of a study.
+
+Everything happens again in the round in which it happened."""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from belated.record.events import NAMES, Asked
 
 @dataclass(frozen=True, kw_only=True)
 class ImportCounts:
-    """What became of the rows of a file."""
+    """What became of the rows."""
 
     rows: int
     new: int  # trials
@@ -33,7 +35,7 @@ class ImportCounts:
     aged: bool  # whether that matters: it does not where patience is a time
 
 
-def import_rows(study: Study, path: Path) -> ImportCounts:
+def import_file(study: Study, path: Path) -> ImportCounts:
     """Make every row of a file a trial of the study."""
     errors = LineErrors(path)
     rows: list[TrialRow] = []
@@ -41,6 +43,11 @@ def import_rows(study: Study, path: Path) -> ImportCounts:
         with errors.collect(file_row.line):
             rows.append(parse_row(study, file_row, nested=path.suffix.lower() != ".csv"))
     refuse_repeated_numbers(rows, errors)
+    return import_rows(study, rows, errors)
+
+
+def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors) -> ImportCounts:
+    """Make every row a trial of the study, or none where anything is wrong."""
     errors.refuse()
     if all(row.number is not None for row in rows):
         rows.sort(key=lambda row: row.number or 0)
