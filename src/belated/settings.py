@@ -195,6 +195,7 @@ def settle_settings(
         raise InvalidInput(f"seed must be {rule} (got {format_value(drawn)})")
     if isinstance(queries.domain, Finite) and initial is None:
         first = min(first, len(queries.domain.Q))
+    often: Repeats = "always" if outcomes == "conversion" else "heard"  # one conversion more says little
     settings = Settings(
         space=queries,
         context=around,
@@ -203,14 +204,14 @@ def settle_settings(
         silence=meaning,
         patience=m,
         late=_settle_implied(chosen, "late", late, LATE, chosen.implied.late, "use"),
-        repeats=_settle_implied(chosen, "repeats", repeats, REPEATS, chosen.implied.repeats, "heard"),
+        repeats=_settle_implied(chosen, "repeats", repeats, REPEATS, chosen.implied.repeats, often),
         regret=_settle_implied(
             chosen,
             "regret",
             regret,
             REGRETS,
             None,
-            "simple" if context is None else "cumulative",
+            "simple" if context is None and outcomes == "real" else "cumulative",
         ),
         outcomes=outcomes,
         initial=first,

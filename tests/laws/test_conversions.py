@@ -1,0 +1,97 @@
+"""Conversions: what is believed about rates, while most of the answers are still out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from belated import Real, Study
+from belated.learner.conversions import Cells, believe_rates, find_mode, look_ahead
+from belated.learner.delays.arrival_law import ArrivalLaw
+from belated.learner.gp.kernels import Matern52
+from belated.learner.gp.posterior import GP
+
+DAY = 86400.0
+AT = [{"x": x} for x in (0.1, 0.25, 0.75, 0.9)]
+RATES = np.array([0.05, 0.05, 0.2, 0.2])
+
+
+def show_for_three_days(silence: str, seed: int) -> Study:
+    """300 queries in three days, told nightly: rate 0.05 below 0.5 and 0.2 above, delays with a median of 14 h."""
+    rng, now = np.random.default_rng(seed), [0.0]
+    study = Study.create(
+        space={"x": Real(0, 1)},
+        outcomes="conversion",
+        silence=silence,
+        patience="7d",
+        seed=seed,
+        clock=lambda: now[0],
+    )
+    due = []
+    for i, x in enumerate(rng.permutation(np.linspace(0.0, 1.0, 300))):
+        now[0] = 3 * DAY * i / 300
+        trial = study.add({"x": float(x)})
+        if rng.random() < (0.05 if x < 0.5 else 0.2):
+            due.append((now[0] + rng.exponential(14 * 3600 / np.log(2.0)), trial.number))
+    now[0] = 3 * DAY
+    for at, number in sorted(due):
+        if at <= now[0]:
+            study.tell(number, 1, at=at)
+    return study
+
+
+@pytest.fixture(scope="module")
+def redraws() -> dict[str, np.ndarray]:
+    return {
+        silence: np.mean([show_for_three_days(silence, seed).posterior(AT).mean for seed in range(50)], axis=0)
+        for silence in ("fading", "floor")
+    }
+
+
+def test_fading_estimates_the_rate_that_will_be_reached(redraws: dict[str, np.ndarray]) -> None:
+    assert np.all(np.abs(redraws["fading"] - RATES) <= [0.02, 0.02, 0.04, 0.04])
+
+
+def test_floor_stays_below_it(redraws: dict[str, np.ndarray]) -> None:
+    assert np.all(redraws["floor"] <= redraws["fading"])
+
+
+# The belief from counts
+
+
+def make_cells(k: list[float], n: list[float]) -> Cells:
+    X = np.linspace(0.0, 1.0, len(k))[:, None]
+    return Cells(X, np.array(k), np.array(n), np.array(n), c=1.0, mean=1.0, doubt=0.0)
+
+
+def test_a_cell_alone_has_its_own_rate() -> None:
+    cells, gp = make_cells([12.0], [100.0]), GP(Matern52(0.2, variance=1e4).on([(1,)]), 1.0, np.log(0.05))
+    belief = believe_rates(gp, cells)
+    assert np.exp(belief.mean(cells.X)) == pytest.approx(0.12, rel=1e-3)
+    assert belief.std(cells.X) == pytest.approx(np.sqrt(0.88 / 12), rel=1e-3)  # p (1 - p) / n, on the log scale
+
+
+def test_the_mode_is_where_the_slope_vanishes() -> None:
+    cells, gp = make_cells([0.0, 3.0, 1.0, 9.0], [40.0, 40.0, 10.0, 50.0]), GP(Matern52(0.3).on([(1,)]), 1.0, -2.0)
+    K = gp.kernel(cells.X, cells.X)
+    u = find_mode(gp, cells, K)
+    v = np.exp(u)
+    slope = (cells.k - v * cells.exposure) / (1.0 - v) - np.linalg.solve(K, u - gp.mean)
+    np.testing.assert_allclose(slope, 0.0, atol=1e-6)
+
+
+def test_looking_ahead_keeps_the_mean_and_knows_more() -> None:
+    now = make_cells([1.0, 3.0, 0.0], [20.0, 30.0, 25.0])
+    cells = Cells(now.X, now.k, 0.3 * now.exposure, now.count, c=1.0, mean=1.0, doubt=0.0)
+    belief = believe_rates(GP(Matern52(0.3).on([(1,)]), 1.0, -2.5), cells)
+    ahead, Q = look_ahead(belief, cells), np.linspace(-0.2, 1.2, 30)[:, None]
+    np.testing.assert_allclose(ahead.mean(Q), belief.mean(Q), atol=1e-10)
+    assert np.all(ahead.std(cells.X) < belief.std(cells.X))
+
+
+def test_delays_are_learned_from_those_that_came() -> None:
+    rng = np.random.default_rng(0)
+    d, a = rng.exponential(1.0, 4000), rng.uniform(0.0, 7.0, 4000)  # most queries are young: long delays are missing
+    law = ArrivalLaw.learn(d[d <= a], a[d <= a], 7.0)
+    ages = np.array([0.2, 0.5, 1.0, 2.0, 4.0, 7.0])
+    np.testing.assert_allclose(law.share_by(ages), (1 - np.exp(-ages)) / (1 - np.exp(-7.0)), atol=0.05)
