@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from belated.errors import InvalidInput
 from belated.record.events import Event
 from belated.record.ledger.chain import Entry, Head, Origin, Row
 from belated.record.ledger.passwords import mask_password
+from belated.record.ledger.shelf import Shelf
 from belated.validation import format_value
+
+Result = TypeVar("Result")
 
 
 class Ledger(Protocol):
@@ -63,6 +66,9 @@ class Store(Protocol):
 
     def list_rows(self, name: str) -> Iterator[Row]:
         """The events of a study as they are stored, whether they are sound or not, as far as they can be read."""
+
+    def use_studies(self, work: Callable[[Shelf], Result], *, writing: bool = False) -> Result:
+        """Do some work with whole studies, in one transaction. If the connection is lost, the work is done again."""
 
     def faults(self) -> list[str]:
         """What is wrong with the tables themselves, in sentences; empty when they are intact."""

@@ -201,11 +201,30 @@ def _open(path: str, database: str) -> int:
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, like.st_mode & 0o666)
     except FileExistsError:
-        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    with suppress(PermissionError):
-        os.fchown(fd, -1, like.st_gid)
-    os.fchmod(fd, like.st_mode & 0o666)
+        fd = _open_existing(path, like)
+    take_mode(fd, like)
     return fd
+
+
+def _open_existing(path: str, like: os.stat_result) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except PermissionError:  # it may have the mode that the database had once
+        os.chmod(path, like.st_mode & 0o666)
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+
+
+def take_mode(fd: int, like: os.stat_result) -> None:
+    """Give a file the group and the mode of another, as far as its owner may."""
+    own, mode = os.fstat(fd), like.st_mode & 0o666
+    with suppress(PermissionError):  # another user's file
+        if own.st_gid != like.st_gid:
+            try:
+                os.fchown(fd, -1, like.st_gid)
+            except PermissionError:
+                mode &= ~0o060  # what one group may is not for another
+        if own.st_mode & 0o666 != mode:
+            os.fchmod(fd, mode)
 
 
 def _identify(found: os.stat_result) -> tuple[int, int]:

@@ -40,6 +40,7 @@ from belated.record.ledger.chain import (
     went_back,
 )
 from belated.record.ledger.schema import read_migrations
+from belated.record.ledger.shelf import Shelf, ShelfQueries
 from belated.record.locks import run_in_children
 
 try:
@@ -89,6 +90,28 @@ FROM belated_studies AS s LEFT JOIN belated_events AS e ON e.study = s.id AND e.
 WHERE s.identity = %s ORDER BY e.position
 """
 COLUMNS = ("kind", "number", "key", "part", "body", "content")
+OF_ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+ALONE = "LOCK TABLE belated_studies IN EXCLUSIVE MODE"  # others may read
+SHELF = ShelfQueries(
+    studies='SELECT name, identity, spec, sealed, position, hash FROM belated_studies ORDER BY name COLLATE "C"',
+    events="""
+    SELECT e.position, kind, number, key, part, body, e.hash
+    FROM belated_events AS e JOIN belated_studies AS s ON s.id = e.study
+    WHERE s.identity = %(identity)s ORDER BY e.position
+    """,
+    new_study="""
+    INSERT INTO belated_studies (name, identity, spec, sealed, position, hash)
+    VALUES (%(name)s, %(identity)s, %(spec)s, %(sealed)s, %(position)s, %(hash)s)
+    """,
+    new_event="""
+    INSERT INTO belated_events (study, position, kind, number, key, part, body, hash, token, place)
+    SELECT id, %(position)s, %(kind)s, %(number)s, %(key)s, %(part)s, %(body)s, %(hash)s, 'restored', %(position)s
+    FROM belated_studies WHERE identity = %(identity)s
+    """,
+    move_head="""
+    UPDATE belated_studies SET position = %(position)s, hash = %(hash)s WHERE identity = %(identity)s
+    """,
+)
 # The next ask in the queue holds NEXT, and releases it when its turn comes: at once if no ask is running.
 QUEUE = """
 SELECT pg_advisory_lock(%(next)s, %(study)s),
@@ -228,6 +251,14 @@ class PostgresStore:
         )
         for position, *words, hash_ in self.run(lambda c: c.execute(query, (name,)).fetchall()):
             yield Row(position, tuple(words), hash_)
+
+    def use_studies(self, work: Callable[[Shelf], Result], *, writing: bool = False) -> Result:
+        def once(connection: Connection) -> Result:
+            with connection.transaction():
+                connection.execute(ALONE if writing else OF_ONE_MOMENT)
+                return work(Shelf(connection, SHELF))
+
+        return self.run(once)
 
     def remarks(self) -> list[str]:
         sealed: LiteralString = "SELECT name, sealed FROM belated_studies WHERE sealed > 0 ORDER BY name"
