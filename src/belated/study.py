@@ -8,7 +8,6 @@ and seed asks the same queries.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 import warnings
@@ -61,6 +60,7 @@ from belated.space.encoding import Space
 from belated.space.points import Points
 from belated.validation import (
     Params,
+    check_name,
     format_names,
     format_value,
     freeze,
@@ -77,7 +77,6 @@ if TYPE_CHECKING:
     from belated.delays.report import DelayReport
     from belated.execution.optimize import Run
 
-NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 MOST_TRIES = 100  # to write something; each follows what another process wrote first
 LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
 AnEvent = TypeVar("AnEvent", bound=Event)
@@ -163,7 +162,7 @@ class Study:
         if isinstance(url, Mapping | Points | Space):
             raise InvalidInput("the space must be given by name: Study.create(space=...)")
         if name is not None:
-            _check_name(name)
+            check_name(name)
         if url is not None and name is None:
             raise InvalidInput("name must be given: it is how a study in a store is found again")
         if clock is not None and not callable(clock):
@@ -201,7 +200,7 @@ class Study:
         >>> Study.open("sqlite:///lab.db", "flasks").trial(1) == trial  # tomorrow, in another process
         True
         """
-        _check_name(name)
+        check_name(name)
         place = open_store(url)
         spec = place.spec(name)
         if spec is None:
@@ -1025,14 +1024,6 @@ def _explain_conflict(row: TrialRecord, y: float, noise: float | None) -> Alread
         )
     kind = row.failed.kind if row.failed is not None else "failed"
     return AlreadyEnded(f"trial {number} ended as {kind}; an outcome is accepted only after lost (got {y!r})")
-
-
-def _check_name(name: object) -> None:
-    if not (isinstance(name, str) and NAME.fullmatch(name) and name.strip(".")):
-        raise InvalidInput(
-            'name must be 1 to 128 ASCII letters, digits, ".", "_" and "-", and not dots only '
-            f"(got {format_value(name)})"
-        )
 
 
 def studies(url: str) -> list[str]:
