@@ -261,3 +261,30 @@ def test_a_backup_is_only_read(tmp_path: Path, file: Path) -> None:
     belated.restore(file, f"sqlite:///{tmp_path}/lab.db")
     assert file.read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == names
+
+
+def test_a_restore_whose_connection_is_lost_is_done_again(postgres_url: str, file: Path, tmp_path: Path) -> None:
+    """In its own transaction, so nothing is there twice, and nothing by halves."""
+    import psycopg
+
+    study = fill(f"sqlite:///{tmp_path}/old.db")
+    belated.backup(f"sqlite:///{tmp_path}/old.db", file)
+    create(postgres_url, "other").disconnect()
+    with psycopg.connect(postgres_url, autocommit=True) as watcher:
+        watcher.execute(
+            """
+            CREATE SEQUENCE tries;
+            CREATE FUNCTION die_once() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF NEW.position = 5 AND nextval('tries') = 1 THEN
+                    PERFORM pg_terminate_backend(pg_backend_pid());
+                END IF;
+                RETURN NEW;
+            END $$;
+            CREATE TRIGGER die BEFORE INSERT ON belated_events FOR EACH ROW EXECUTE FUNCTION die_once();
+            """
+        )
+    done = belated.restore(file, postgres_url)
+    assert done.events == len(study.events())
+    assert Study.open(postgres_url, "lab").events() == study.events()
+    assert belated.check(postgres_url).ok

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from belated.errors import AlreadyExists, BelatedError, InvalidInput, UnknownStudy
 from belated.record.ledger import open_store
-from belated.record.ledger.chain import Row
+from belated.record.ledger.chain import Head, Row
 from belated.record.ledger.file_locks import take_mode
 from belated.record.ledger.passwords import mask_password
 from belated.record.ledger.shelf import Shelf, WholeStudy
@@ -18,6 +20,8 @@ from belated.record.ledger.sqlite import SQLiteStore, copy_files, make_url
 from belated.record.new_file import make_new_file
 from belated.validation import check_name, format_names, format_value
 from belated.wording import format_count
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,11 +86,11 @@ def backup(url: str, file: str | os.PathLike[str]) -> BackupReport:
                 place.use_studies(lambda shelf: _write_studies(shelf, beside, where))
         finally:
             place.close()
-        written = _read_studies(beside, where)
+        written = _use_file(beside, lambda shelf: _verify_studies(shelf, where))
         if isinstance(place, SQLiteStore):
             _take_mode(beside, place.path)
-    heads = tuple(f"{study.name}: head {study.head if study.rows else 0}" for study in written)
-    events = sum(len(study.rows) for study in written)
+    heads = tuple(f"{name}: head {head if head.position else 0}" for name, head in written.items())
+    events = sum(head.position for head in written.values())
     return BackupReport(file=str(path), studies=len(written), events=events, heads=heads)
 
 
@@ -103,22 +107,31 @@ def restore(
 
     >>> import belated
     >>> study = belated.Study.create(
-    ...     "sqlite:///lab.db", "flask", space={"x": belated.Real(0, 1)}, silence="unknown", seed=0
+    ...     "sqlite:///bench.db", "flask", space={"x": belated.Real(0, 1)}, silence="unknown", seed=0
     ... )
     >>> trial = study.ask()
-    >>> _ = belated.backup("sqlite:///lab.db", "monday.db")
-    >>> print(belated.restore("monday.db", "sqlite:///elsewhere.db"))
+    >>> _ = belated.backup("sqlite:///bench.db", "friday.db")
+    >>> print(belated.restore("friday.db", "sqlite:///elsewhere.db"))
     flask: restored with 1 event
     added 1 study with 1 event
     >>> belated.Study.open("sqlite:///elsewhere.db", "flask").trial(1) == trial
     True
     """
-    kept = _choose_studies(_read_backup(Path(file)), file, name, new_name)
-    place = open_store(url, create=True)
-    try:
-        return place.use_studies(lambda shelf: _put_studies(shelf, kept, new_name), writing=True)
-    finally:
-        place.close()
+    with _open_copy(Path(file)) as copy:
+        written = _use_file(copy, lambda shelf: _verify_studies(shelf, str(file)))
+        chosen = _choose_studies(list(written), str(file), name, new_name)
+        place = open_store(url, create=True)
+
+        def work(source: Shelf) -> RestoreReport:
+            def put(target: Shelf) -> RestoreReport:
+                return _put_studies(target, (s for s in source.list_studies() if s.name in chosen), new_name)
+
+            return place.use_studies(put, writing=True)
+
+        try:
+            return _use_file(copy, work)
+        finally:
+            place.close()
 
 
 def _count(studies: int, events: int) -> str:
@@ -137,60 +150,65 @@ def _take_mode(path: Path, like: Path) -> None:
         os.close(fd)
 
 
-def _write_studies(source: Shelf, path: Path, where: str) -> None:
-    """Write every study of another store into a new file."""
-    target = SQLiteStore.at(make_url(path), create=True)
-
-    def write(shelf: Shelf) -> None:
-        for study in source.list_studies():
-            study.verify(f"{study.name} in {where}")
-            shelf.add_study(study.name, study.origin, study.rows)
-
-    try:
-        target.use_studies(write, writing=True)
-    finally:
-        target.close()
-
-
-def _read_backup(path: Path) -> list[WholeStudy]:
-    """Every study of a backup, which is only read: opening a file may change it, so a copy is opened."""
+@contextmanager
+def _open_copy(path: Path) -> Iterator[Path]:
+    """A copy of a file, which is only read: opening one may change it."""
     with tempfile.TemporaryDirectory(prefix="belated-restore-") as folder:
         copy = copy_files(path.absolute(), Path(folder).resolve())
         try:
-            return _read_studies(copy, str(path))
+            yield copy
         except BelatedError as error:
             raise type(error)(str(error).replace(str(copy), str(path))) from None
 
 
-def _read_studies(path: Path, where: str) -> list[WholeStudy]:
-    """Every study of a file, verified from its first event on."""
-    place = SQLiteStore.at(make_url(path), create=False)
+def _use_file(path: Path, work: Callable[[Shelf], Result], *, create: bool = False) -> Result:
+    """Do some work with the studies of a file."""
+    place = SQLiteStore.at(make_url(path), create=create)
     try:
-        studies = place.use_studies(lambda shelf: list(shelf.list_studies()))
+        return place.use_studies(work, writing=create)
     finally:
         place.close()
-    for study in studies:
+
+
+def _write_studies(source: Shelf, path: Path, where: str) -> None:
+    """Write every study of another store into a new file, verified: a head that is not reached would be forgotten."""
+
+    def write(target: Shelf) -> None:
+        for study in source.list_studies():
+            study.verify(f"{study.name} in {where}")
+            target.add_study(study.name, study.origin, study.rows)
+
+    _use_file(path, write, create=True)
+
+
+def _verify_studies(shelf: Shelf, where: str) -> dict[str, Head]:
+    """The head of every study, verified from its first event on."""
+    heads = {}
+    for study in shelf.list_studies():  # one after the other: all of them may not fit into memory
         study.verify(f"{study.name} in {where}")
-    return studies
+        heads[study.name] = study.head
+    return heads
 
 
-def _choose_studies(there: list[WholeStudy], file: object, name: str | None, new_name: str | None) -> list[WholeStudy]:
+def _choose_studies(there: list[str], file: str, name: str | None, new_name: str | None) -> list[str]:
     """One study, or all."""
-    names = format_names([study.name for study in there]) or "none"
-    chosen = [study for study in there if name in (None, study.name)]
-    if name is not None and not chosen:
-        raise UnknownStudy(f"there is no study {format_value(name)} in {file}; there are {names}")
+    if name is not None and name not in there:
+        raise UnknownStudy(
+            f"there is no study {format_value(name)} in {file}; there are {format_names(there) or 'none'}"
+        )
+    chosen = there if name is None else [name]
     if new_name is not None:
         check_name(new_name)
         if len(chosen) != 1:
-            raise InvalidInput(f"name the study that is to be {new_name}; there are {names}")
+            raise InvalidInput(f"name the study that is to be {new_name}; there are {format_names(there) or 'none'}")
     return chosen
 
 
 # What becomes of a study ----------------------------------------------------------------------------------------------
 
 
-def _put_studies(shelf: Shelf, kept: Sequence[WholeStudy], new_name: str | None) -> RestoreReport:
+def _put_studies(shelf: Shelf, kept: Iterable[WholeStudy], new_name: str | None) -> RestoreReport:
+    """Add what a store does not have, and verify what it has then."""
     heads = shelf.list_heads()
     taken, known = {name for name, *_ in heads}, {each[1].identity: each for each in heads}
     sentences, studies, events = list[str](), 0, 0
@@ -214,10 +232,9 @@ def _put_studies(shelf: Shelf, kept: Sequence[WholeStudy], new_name: str | None)
             sentence = f"{name}: restored with {format_count(len(study.rows), 'event')}"
             studies, events = studies + 1, events + len(study.rows)
         sentences.append(sentence)
-    restored = {study.origin.identity for study in kept}
-    for each in shelf.list_heads():
-        if each[1].identity in restored:
-            shelf.read_study(*each).verify("the store")
+        for each in shelf.list_heads():
+            if each[1].identity == identity:
+                shelf.read_study(*each).verify(f"{each[0]} in the store")
     return RestoreReport(studies=studies, events=events, sentences=tuple(sentences))
 
 
