@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -147,3 +148,58 @@ def test_a_new_file_without_studies_rests(path: Path) -> None:
     assert read_mode(path) == b"\1\1"
     store.close()
     assert studies(f"sqlite:///{copy(path, 'there')}") == []
+
+
+def test_a_file_that_was_replaced_keeps_its_log(path: Path) -> None:
+    """Whoever had the old file open closes it, and the log of this name is another file's by now."""
+    old = create(path)
+    old.ask()
+    new = create(path.with_name("new.db"))
+    new.ask()
+    new.disconnect()
+    for ending in ("-wal", "-shm"):
+        path.with_name(f"lab.db{ending}").unlink()
+    os.replace(path.with_name("new.db"), path)
+    second = Study.open(f"sqlite:///{path}", "lab")
+    second.ask()
+    log = path.with_name("lab.db-wal").stat()
+    old.disconnect()
+    assert path.with_name("lab.db-wal").stat().st_ino == log.st_ino
+    del old
+    script = f"from belated import Study; print(Study.open('sqlite:///{path}', 'lab').rounds)"
+    ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert ran.stdout == "2\n"
+    assert second.ask().number == 3
+
+
+def test_a_copy_that_is_made_by_belated_lets_go_of_no_lock(path: Path) -> None:
+    """A process that closes any descriptor of a file loses all of its locks on it: others would take it for unused."""
+    study = create(path)
+    study.ask()
+    repair(f"sqlite:///{path}", path.with_name("new.db"))
+    study.ask()
+    script = f"from belated import Study; print(Study.open('sqlite:///{path}', 'lab').ask().number)"
+    ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert ran.stdout == "3\n"
+    assert path.with_name("lab.db-wal").exists()  # it is in use here
+    assert study.ask().number == 4
+    assert check(f"sqlite:///{path}").trials == 4
+
+
+def test_a_second_name_of_a_file_in_use_is_not_put_to_rest(path: Path) -> None:
+    script = f"""
+import os
+from tests.record.ledger.test_rest import create
+from pathlib import Path
+study = create(Path({str(path)!r}))
+study.ask()
+os._exit(0)
+"""
+    subprocess.run(
+        [sys.executable, "-c", script], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    link = path.with_name("link.db")
+    os.link(path, link)
+    assert "are two names of one file" in refusal(Unreachable, lambda: studies(f"sqlite:///{link}"))
+    assert read_mode(path) == b"\2\2"
+    assert Study.open(f"sqlite:///{path}", "lab").rounds == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 
@@ -30,14 +30,21 @@ def put_to_rest(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA journal_mode = DELETE")
 
 
-def close_and_rest(connection: sqlite3.Connection) -> None:
-    put_to_rest(connection)
+def close_and_rest(connection: sqlite3.Connection, path: Path, file: tuple[int, int]) -> None:
+    """Close a file; put it to rest if its name is still its own, and not that of another file with a log.
+
+    file  device and inode of what is open"""
+    with suppress(OSError):
+        found = path.stat()
+        if (found.st_dev, found.st_ino) == file:
+            put_to_rest(connection)
     connection.close()
 
 
 def put_file_to_rest(path: Path) -> None:
-    """The same for a file that nobody uses."""
-    close_and_rest(sqlite3.connect(path, isolation_level=None))
+    """Put a file to rest that nobody uses."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        put_to_rest(connection)
 
 
 def has_log(path: str | os.PathLike[str]) -> bool:

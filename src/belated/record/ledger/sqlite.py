@@ -124,10 +124,12 @@ def copy_files(path: Path, folder: Path) -> Path:
     """Copy a file with its logs into a folder, while nobody writes."""
     try:
         locked = path.with_name(f"{path.name}-lock").exists()
-        with hold_first(os.path.realpath(path), WRITES) if locked else nullcontext():
-            for each in (path, *(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-journal"))):
-                if each == path or each.exists():
-                    shutil.copy(each, folder / each.name)
+        with hold(_using):
+            _close_all()  # whoever closes any descriptor of a file loses all of its locks on it
+            with hold_first(os.path.realpath(path), WRITES) if locked else nullcontext():
+                for each in (path, *(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-journal"))):
+                    if each == path or each.exists():
+                        shutil.copy(each, folder / each.name)
     except OSError as error:
         raise Unreachable(f"the file {path} cannot be opened ({error.strerror or error})") from None
     return folder / path.name
@@ -288,7 +290,7 @@ class SQLiteStore:
             connection = self._connect()
             self._file, self._name, self._awake = found, os.path.realpath(self.path), False
             self._folder = "{0.st_dev}:{0.st_ino}".format(os.stat(os.path.dirname(self._name)))
-            self._finalizer = weakref.finalize(self, close_and_rest, connection)
+            self._finalizer = weakref.finalize(self, close_and_rest, connection, self.path, found)
             self._finalizer.atexit = False
             _close_at_exit(os.getpid())
             _stores.add(self)
@@ -315,18 +317,17 @@ class SQLiteStore:
     def lock_writes(self) -> Iterator[sqlite3.Connection]:
         """One transaction, under the lock that all writers wait for; it ends in the file that the path names."""
         with self._hold_writes() as connection:
-            moved = False
             if not self._awake:
                 with self._transact(connection):
                     moved = self._claim_name(connection)  # before there is a log: whoever copies the file has it
                 wake(connection)
                 share_log(self.path)
+                _publish(connection, moved)
                 self._awake = True
             with self._transact(connection):
-                moved |= self._claim_name(connection)
+                moved = self._claim_name(connection)
                 yield connection
-            if moved:  # known under every name from now on
-                connection.execute("PRAGMA wal_checkpoint(FULL)")
+            _publish(connection, moved)
 
     @contextmanager
     def _hold_writes(self) -> Iterator[sqlite3.Connection]:
@@ -423,8 +424,8 @@ class SQLiteStore:
                     _seal(connection)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {newest}")
-                self._claim_name(connection)
-            connection.execute("PRAGMA wal_checkpoint(FULL)")  # a file of schema 1 has a log
+                moved = self._claim_name(connection)
+            _publish(connection, moved)  # a file of schema 1 has a log
 
     def _refuse_bare_copy(self, had_log: bool) -> None:
         """Refuse a copy that was made while the file was in use, without the log that has its newest events."""
@@ -433,13 +434,13 @@ class SQLiteStore:
             kept = self.fetch("SELECT path, folder FROM place") if is_awake(connection) else []
         if not kept or self._is_here(*kept[0]):  # it is in use, or was killed just before it came to rest
             return
+        self._finalizer.detach()
+        connection.close()  # as it is: what it says stays true
+        self._connection = None
         other = Path(kept[0][0])
         self._refuse_second_name(other)
         if had_log:
             return
-        self._finalizer.detach()
-        connection.close()  # as it is: what it says stays true
-        self._connection = None
         with suppress(Unreachable), self.hold_first(WRITES):
             if has_log(self.path):  # somebody began to use it at this moment
                 return
@@ -463,6 +464,12 @@ class SQLiteStore:
     def _is_here(self, path: str, folder: str) -> bool:
         """Whether a name that the file has kept is the one by which it is open now, perhaps through another mount."""
         return (os.path.basename(path), folder) == (os.path.basename(self._name), self._folder)
+
+
+def _publish(connection: sqlite3.Connection, moved: bool) -> None:
+    """Make a new name of the file known under every name that it has."""
+    if moved:
+        connection.execute("PRAGMA wal_checkpoint(FULL)")
 
 
 def _open_connection(path: Path) -> sqlite3.Connection:
