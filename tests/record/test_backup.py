@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 from pathlib import Path
@@ -10,7 +11,17 @@ from pathlib import Path
 import pytest
 
 import belated
-from belated import AlreadyExists, BelatedError, InvalidInput, Real, StoreChanged, Study, UnknownStudy, Unreadable
+from belated import (
+    AlreadyExists,
+    BelatedError,
+    InvalidInput,
+    Real,
+    StoreChanged,
+    Study,
+    UnknownStudy,
+    Unreachable,
+    Unreadable,
+)
 from belated.record.ledger import open_store
 from belated.record.ledger.chain import Head
 from tests.support.refusals import refusal
@@ -288,3 +299,13 @@ def test_a_restore_whose_connection_is_lost_is_done_again(postgres_url: str, fil
     assert done.events == len(study.events())
     assert Study.open(postgres_url, "lab").events() == study.events()
     assert belated.check(postgres_url).ok
+
+
+def test_a_copy_without_its_newest_events_is_not_restored(file: Path, tmp_path: Path) -> None:
+    study = create(f"sqlite:///{tmp_path}/lab.db")
+    study.ask()
+    shutil.copy(tmp_path / "lab.db", file)
+    text = refusal(Unreachable, lambda: belated.restore(file, f"sqlite:///{tmp_path}/new.db"))
+    assert text.startswith(f"{file} was copied while it was in use, without its newest events")
+    assert belated.restore(tmp_path / "lab.db", f"sqlite:///{tmp_path}/new.db").events == 1  # this one has its log
+    assert study.ask().number == 2

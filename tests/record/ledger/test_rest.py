@@ -203,3 +203,16 @@ os._exit(0)
     assert "are two names of one file" in refusal(Unreachable, lambda: studies(f"sqlite:///{link}"))
     assert read_mode(path) == b"\2\2"
     assert Study.open(f"sqlite:///{path}", "lab").rounds == 1
+
+
+def test_a_link_to_a_file_has_the_log_of_the_file(path: Path) -> None:
+    study = create(path)
+    study.ask()
+    there = copy(path, "there")
+    shutil.copy(path.with_name("lab.db-wal"), there.with_name("lab.db-wal"))
+    link = path.with_name("link.db")
+    link.symlink_to(there)
+    assert Study.open(f"sqlite:///{link}", "lab").rounds == 1
+    link.unlink()
+    link.symlink_to(path)
+    assert repair(f"sqlite:///{link}", path.with_name("new.db")).events == 1

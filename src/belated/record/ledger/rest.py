@@ -47,19 +47,24 @@ def put_file_to_rest(path: Path) -> None:
         put_to_rest(connection)
 
 
-def has_log(path: str | os.PathLike[str]) -> bool:
-    return Path(f"{os.fspath(path)}-wal").exists()
+def find_log(path: Path, ending: str = "-wal") -> Path:
+    """Where SQLite keeps the log: beside the file itself, not beside a link to it."""
+    return Path(f"{os.path.realpath(path)}{ending}")
+
+
+def has_log(path: Path) -> bool:
+    return find_log(path).exists()
 
 
 def share_log(path: Path) -> None:
     """Give the log the group of the database. (SQLite gives it its mode; the group is that of whoever came first.)"""
     group = path.stat().st_gid
-    for ending in ("-wal", "-shm"):
+    for log in (find_log(path), find_log(path, "-shm")):
         with suppress(FileNotFoundError, PermissionError):
-            if os.stat(f"{path}{ending}").st_gid != group:
-                os.chown(f"{path}{ending}", -1, group)
+            if log.stat().st_gid != group:
+                os.chown(log, -1, group)
 
 
 def is_frozen(path: Path) -> bool:
     """Whether there is no log, and none can be made, though a file that did not come to rest in order asks for it."""
-    return not (has_log(path) or os.access(path.parent, os.W_OK))
+    return not (has_log(path) or os.access(find_log(path).parent, os.W_OK))

@@ -47,7 +47,16 @@ from belated.record.ledger.chain import (
     went_back,
 )
 from belated.record.ledger.passwords import mask_password
-from belated.record.ledger.rest import close_and_rest, has_log, is_awake, is_frozen, put_to_rest, share_log, wake
+from belated.record.ledger.rest import (
+    close_and_rest,
+    find_log,
+    has_log,
+    is_awake,
+    is_frozen,
+    put_to_rest,
+    share_log,
+    wake,
+)
 from belated.record.ledger.schema import read_migrations, split_statements
 from belated.record.ledger.shelf import Shelf, ShelfQueries
 from belated.record.locks import hold
@@ -123,13 +132,14 @@ def make_url(path: Path) -> str:
 def copy_files(path: Path, folder: Path) -> Path:
     """Copy a file with its logs into a folder, while nobody writes."""
     try:
-        locked = path.with_name(f"{path.name}-lock").exists()
+        locked = find_log(path, "-lock").exists()
         with hold(_using):
             _close_all()  # whoever closes any descriptor of a file loses all of its locks on it
             with hold_first(os.path.realpath(path), WRITES) if locked else nullcontext():
-                for each in (path, *(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-journal"))):
-                    if each == path or each.exists():
-                        shutil.copy(each, folder / each.name)
+                shutil.copy(path, folder / path.name)
+                for ending in ("-wal", "-journal"):
+                    if (log := find_log(path, ending)).exists():
+                        shutil.copy(log, folder / f"{path.name}{ending}")
     except OSError as error:
         raise Unreachable(f"the file {path} cannot be opened ({error.strerror or error})") from None
     return folder / path.name
