@@ -30,10 +30,8 @@ from belated.errors import (
     NothingHeard,
     SilenceWarning,
     StoreChanged,
-    Taken,
     UnknownStudy,
     UnknownTrial,
-    Unreadable,
 )
 from belated.learner.algorithms import Algorithm
 from belated.learner.blas import describe_versions, use_one_thread
@@ -55,6 +53,7 @@ from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
 from belated.record.trials import KeyedCall, TrialRecord
+from belated.record.writes import write_in_turn
 from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, WorstValue
 from belated.settings import Declared, Late, RegretKind, Repeats, Settings, check_agreement, settle_settings
 from belated.space.encoding import Space
@@ -78,7 +77,6 @@ if TYPE_CHECKING:
     from belated.execution.optimize import Run
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
-MOST_TRIES = 100  # to write something; each follows what another process wrote first
 LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
 AnEvent = TypeVar("AnEvent", bound=Event)
 
@@ -946,22 +944,18 @@ class Study:
             yield self._state
 
     def _write(self, events: Callable[[], Sequence[AnEvent]], ledger: Ledger | None = None) -> Sequence[AnEvent]:
-        """Append the events that `events` makes from the state; if another process was first, read again and retry.
+        """Append the events that `events` makes from the state; if another process was first, read again and retry."""
+        position = 0
 
-        What others wrote explains a refusal; if they wrote nothing, the refusal is an error."""
-        for _ in range(MOST_TRIES):
-            before = self._state.position
+        def attempt() -> Sequence[AnEvent]:
+            nonlocal position
+            position = self._state.position
             made = events()
             if not made:
                 return made
             with hold(self._lock):
                 try:
                     head = (ledger or self._ledger).append(made, self._head)
-                except Taken:
-                    self._sync(ledger)
-                    if self._state.position == before:
-                        break
-                    continue
                 except StoreChanged:
                     self._sound = False
                     raise
@@ -970,9 +964,12 @@ class Study:
                 else:
                     self._sync(ledger)
                 return made
-        raise Unreadable(
-            "the store refuses this event as written before, and has no event that says so; check the store"
-        )
+
+        def find_news() -> bool:
+            self._sync(ledger)
+            return self._state.position != position
+
+        return write_in_turn(attempt, find_news)
 
     @contextmanager
     def _use_cache(self) -> Iterator[Cache]:
