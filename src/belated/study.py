@@ -48,7 +48,7 @@ from belated.record.choices import (
 )
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told
 from belated.record.ledger import Ledger, open_store
-from belated.record.ledger.chain import Entry, Head
+from belated.record.ledger.chain import Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
@@ -291,7 +291,7 @@ class Study:
         words, _ = self._state.encode_context(context)
         fixed = None if params is None else self._state.check_fixed(params)
         call = ("ask", count, freeze(words), freeze(fixed))
-        with self._ledger.lock_asks(self._sync) as turn:
+        with self._ledger.lock_asks(self._sync, self._head) as turn:
             self._sync(turn)
 
             def events() -> list[Asked | Adjusted]:
@@ -447,7 +447,7 @@ class Study:
         words, _ = self._state.encode_context(context)
         self.settings.space.encode(params)  # refuses what does not lie in the space
         given = self.settings.space.as_given(params)
-        with self._ledger.lock_asks(self._sync) as turn, hold(self._lock):
+        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
             self._sync(turn)
             y, sigma = None if value is None else require_number(value), self._check_noise(noise)
             if sigma is not None and y is None:
@@ -922,17 +922,20 @@ class Study:
             if not self._sound:
                 self._state, self._head = State(self._created), None
             try:
-                self._apply(list((ledger or self._ledger).read(self._head)))
+                news = list((ledger or self._ledger).read(self._head))
+                if news:
+                    self._apply([entry.event for entry in news], news[-1].head)
+                self._sound = True
             except StoreChanged:
                 self._sound = False  # the next call begins with the first event
                 raise
 
-    def _apply(self, entries: Sequence[Entry]) -> None:
-        """Apply the next events. An exception on the way leaves the state unsound."""
+    def _apply(self, events: Sequence[Event], head: Head) -> None:
+        """Apply the next events, up to a head. An exception on the way leaves the state unsound."""
         self._sound = False
-        for event, head in entries:
+        for event in events:
             self._state.apply(event)
-            self._head = head
+        self._head = head
         self._sound = True
 
     @contextmanager
@@ -955,12 +958,12 @@ class Study:
                 return made
             with hold(self._lock):
                 try:
-                    head = (ledger or self._ledger).append(made, self._head)
+                    written = (ledger or self._ledger).append(made, self._head)
                 except StoreChanged:
                     self._sound = False
                     raise
-                if self._sound and head.position == self._state.position + len(made):  # nobody wrote in between
-                    self._apply([Entry(event, head) for event in made])
+                if self._sound and written.position == self._state.position + len(written.since):
+                    self._apply(written.since, written.head)
                 else:
                     self._sync(ledger)
                 return made

@@ -238,7 +238,7 @@ def test_a_late_packet_is_not_written_a_second_time(postgres_url: str) -> None:
     """The write of an amendment was delayed, tried again, and arrives at last: over a newer one."""
     import psycopg
 
-    from belated.record.ledger.postgres import APPEND
+    from belated.record.ledger.postgres import APPEND, Writing
 
     study = create(postgres_url)
     study.tell(study.ask(), 0.5)
@@ -248,13 +248,13 @@ def test_a_late_packet_is_not_written_a_second_time(postgres_url: str) -> None:
 
     store = open_store(postgres_url)
     ledger = store.ledger(NAME)
-    words = ledger.encode_events([amend(0.6), amend(0.7)], None)  # type: ignore[attr-defined]
-    head = ledger.write(words, tried=True)  # type: ignore[attr-defined]
+    writing = Writing.of([amend(0.6), amend(0.7)], None)
+    head = ledger.write(writing, tried=True).head  # type: ignore[attr-defined]
     assert head.position == 4
     study.amend(1, 0.8, reason="another typing error")
     with psycopg.connect(postgres_url) as late, pytest.raises(psycopg.errors.UniqueViolation, match="tokens"):
-        late.execute(APPEND, words)
-    assert ledger.write(words, tried=True) == head  # type: ignore[attr-defined]
+        late.execute(APPEND, (ledger.identity, *writing.words))  # type: ignore[attr-defined]
+    assert ledger.write(writing, tried=True).head == head  # type: ignore[attr-defined]
     assert study.trial(1).outcome == 0.8
     assert sound(postgres_url).amended == 3
     store.close()

@@ -36,6 +36,7 @@ from belated.record.ledger.chain import (
     Head,
     Origin,
     Row,
+    Written,
     begin_chain,
     explain_seal,
     extend_chain,
@@ -44,7 +45,6 @@ from belated.record.ledger.chain import (
     make_identity,
     parse_spec,
     read_on,
-    went_back,
 )
 from belated.record.ledger.passwords import mask_password
 from belated.record.ledger.schema import read_migrations, split_statements
@@ -52,7 +52,7 @@ from belated.record.locks import hold
 from belated.validation import format_value
 
 try:
-    from belated.record.ledger.file_locks import hold_first
+    from belated.record.ledger.file_locks import WRITES, hold_first
 except ModuleNotFoundError:
     raise Unavailable(
         "a SQLite study needs the file locks of a POSIX system such as Linux or macOS; "
@@ -62,7 +62,6 @@ except ModuleNotFoundError:
 APPLICATION = 0x62656C61  # "bela", in the file's header
 LONGEST_ENDING = "-lock"  # of the files beside the database
 PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
-WRITES = 0  # the queue of all writers; asks of study 1, 2, ... have queues 1, 2, ...
 
 
 _using = threading.RLock()  # held while a connection of this process is in use, and over a fork
@@ -452,14 +451,13 @@ class SQLiteLedger:
     identity: str
     start: Head
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
         rows = [event_to_columns(event) for event in events]
         with self.store.lock_writes() as connection:
             study, head = self._find_head(connection)
-            if seen is not None and seen.position and seen != head:
-                query = "SELECT hash FROM events WHERE study = ? AND position = ?"
-                if connection.execute(query, (study, seen.position)).fetchone() != (seen.hash,):
-                    raise went_back(seen, self.store.shown)
+            between = list[Entry]()
+            if seen is not None and seen != head:
+                between += self._read_on(connection.execute(READ, (seen.position, self.identity)).fetchall(), seen)
             heads = list(extend_chain(head, map(hash_content, rows)))
             placed = [(study, one.position, *words, one.hash) for one, words in zip(heads, rows, strict=True)]
             try:
@@ -467,7 +465,7 @@ class SQLiteLedger:
             except sqlite3.IntegrityError:
                 raise Taken from None
             connection.execute("UPDATE studies SET position = ?, hash = ? WHERE id = ?", (*heads[-1], study))
-        return heads[-1]
+        return Written(heads[-1], [*(entry.event for entry in between), *events])
 
     def _find_head(self, connection: sqlite3.Connection) -> tuple[int, Head]:
         """The study's row, and its head."""
@@ -479,14 +477,19 @@ class SQLiteLedger:
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
         after = after or self.start
-        found = self.store.fetch(READ, after.position, self.identity)
+        return self._read_on(self.store.fetch(READ, after.position, self.identity), after)
+
+    def _read_on(self, found: list[Any], after: Head) -> Iterator[Entry]:
+        """The events after one that was read before, of what READ has found."""
         if not found:
             raise is_another(self.store.shown)
         rows = [Row(position, tuple(words), hash_) for _, _, position, *words, hash_ in found if position is not None]
         return read_on(rows, after, Head(*found[0][:2]), self.store.shown)
 
     @contextmanager
-    def lock_asks(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
+    def lock_asks(
+        self, meanwhile: Callable[[SQLiteLedger], object] | None = None, after: Head | None = None
+    ) -> Iterator[SQLiteLedger]:
         ready = None if meanwhile is None else partial(meanwhile, self)
         with self.store.hold_first(self.study, ready):
             yield self
