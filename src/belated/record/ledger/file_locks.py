@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 from belated.errors import Unreachable
 from belated.record.ledger.holders import MOST_STOPPED, explain_stopped, is_stopped
-from belated.record.locks import hold, run_in_children
+from belated.record.locks import ForkLock, hold, run_in_children
 
 WRITES = 0  # the queue of all writers; asks of study 1, 2, ... have queues 1, 2, ...
 PLACES = 16  # in a queue, from 0, which has the lock; any number may wait for the last one
@@ -134,14 +134,12 @@ def _find_holder(file: LockFile, byte: int, count: int = 1) -> int | None:
     return int(process) if process > 0 else None  # of another container
 
 
-_opening = threading.RLock()  # for the files that are open
+_opening = ForkLock()  # for the files that are open
 _files: dict[tuple[int, int], LockFile] = {}  # by device and inode
 
 
 def _start_again_in_child() -> None:
     """A forked child has none of its parent's locks, so it opens the files again."""
-    global _opening
-    _opening = threading.RLock()
     while _files:
         _, file = _files.popitem()
         os.close(file.fd)  # which drops locks of this process only

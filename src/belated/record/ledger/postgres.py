@@ -43,7 +43,7 @@ from belated.record.ledger.chain import (
 )
 from belated.record.ledger.holders import Holder, name_client
 from belated.record.ledger.schema import read_migrations
-from belated.record.locks import run_in_children
+from belated.record.locks import ForkLock, hold, run_in_children
 
 try:
     import psycopg
@@ -102,6 +102,7 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.classid IN (%s, %s) AND l.obji
 """
 PAUSES = (0.15, 0.45, 1.35, 4.05)  # seconds between attempts to reach a server that was lost
 FIRST = 2.0  # seconds, at most, to reach a server for the first time
+MOST_CONNECTING = 10.0  # seconds that a fork waits for those who are just connecting
 # What libpq does about a network that goes silent, unless the url says otherwise. With the attempts to connect again
 # that follow, a call is answered or fails within 30 seconds.
 CLIENT_LIMITS: dict[str, Any] = {
@@ -129,11 +130,26 @@ WHERE source <> 'client'
 """
 
 
+_open: weakref.WeakSet[Connection] = weakref.WeakSet()  # every connection of this process
+_connecting: weakref.WeakSet[Connecting] = weakref.WeakSet()
+
+
+class Connecting:
+    """An attempt to connect, while it lasts."""
+
+
 def connect(url: str) -> Connection:
     """A new connection that notices when the network is gone, on both sides."""
     stated = psycopg.conninfo.conninfo_to_dict(url)
     limits = {name: limit for name, limit in CLIENT_LIMITS.items() if name not in stated}
-    connection = psycopg.connect(url, autocommit=True, fallback_application_name=name_client(), **limits)
+    attempt = Connecting()
+    with hold(_forking):
+        _connecting.add(attempt)
+    try:
+        connection = psycopg.connect(url, autocommit=True, fallback_application_name=name_client(), **limits)
+        _open.add(connection)
+    finally:
+        _connecting.discard(attempt)
     try:
         limit_session(connection)
     except BaseException:
@@ -152,7 +168,11 @@ def limit_session(connection: Connection) -> None:
         connection.execute(LIMIT_SESSION, (json.dumps(limits),))
 
 
-_open: weakref.WeakSet[Connection] = weakref.WeakSet()  # every connection of this process
+def _wait_before_fork() -> None:
+    """A socket of which nothing is known yet could not be closed in the child."""
+    until = time.monotonic() + MOST_CONNECTING
+    while _connecting and time.monotonic() < until:
+        time.sleep(1e-3)
 
 
 def _close_sockets_in_child() -> None:
@@ -161,9 +181,13 @@ def _close_sockets_in_child() -> None:
         if not connection.closed:
             os.close(connection.fileno())  # without a word to the server
     _open.clear()
+    _connecting.clear()
 
 
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(before=_wait_before_fork)
 run_in_children(_close_sockets_in_child)
+_forking = ForkLock()  # held over a fork, before it waits: nobody begins to connect
 
 
 def _close_connections(connections: list[Connection], process: int) -> None:
@@ -267,7 +291,6 @@ class PostgresStore:
                 if not connection.closed:
                     return connection
         connection = connect(self.url)
-        _open.add(connection)
         self._reached = True
         return connection
 

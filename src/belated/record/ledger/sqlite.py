@@ -19,7 +19,6 @@ import os
 import shutil
 import sqlite3
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -48,7 +47,7 @@ from belated.record.ledger.chain import (
 )
 from belated.record.ledger.passwords import mask_password
 from belated.record.ledger.schema import read_migrations, split_statements
-from belated.record.locks import hold
+from belated.record.locks import ForkLock, hold
 from belated.validation import format_value
 
 try:
@@ -64,25 +63,25 @@ LONGEST_ENDING = "-lock"  # of the files beside the database
 PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
 
 
-_using = threading.RLock()  # held while a connection of this process is in use, and over a fork
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
-
-
-def _close_before_fork() -> None:
-    _using.acquire()
-    for one in list(_stores):
-        one.close()
-
-
-def _start_again_in_child() -> None:
-    global _using
-    _using = threading.RLock()
 
 
 def _close_all() -> None:
     """Close what is open, in order: the last process out leaves everything in the file itself."""
     for one in list(_stores):
         one.close()
+
+
+def _close_before_fork() -> None:
+    try:
+        _close_all()
+    except BaseException:
+        _close_all()  # an interrupt comes once
+        raise
+
+
+os.register_at_fork(before=_close_before_fork)
+_using = ForkLock()  # held while a connection of this process is in use, and over a fork, before all is closed
 
 
 @cache
@@ -93,11 +92,6 @@ def _close_at_exit(process: int) -> None:
 
 
 atexit.register(_close_all)
-
-
-os.register_at_fork(
-    before=_close_before_fork, after_in_parent=lambda: _using.release(), after_in_child=_start_again_in_child
-)
 
 
 def find_path(url: str) -> Path:
