@@ -126,7 +126,7 @@ def test_a_file_that_goes_in_the_middle_of_a_write(here: Lab, tmp_path: Path, ho
         else:
             os.replace(tmp_path / "copy.db", here.path)
 
-    with pytest.raises(StoreChanged, match="was deleted, moved or replaced while it was open"), store.lock_writes():
+    with pytest.raises(StoreChanged, match=" was deleted, moved or replaced while it was open"), store.lock_writes():
         go()
     if how == "replaced":  # by a copy that has the trial, and not the outcome
         assert study.tell(trial, 0.5).status == "heard"
@@ -134,6 +134,21 @@ def test_a_file_that_goes_in_the_middle_of_a_write(here: Lab, tmp_path: Path, ho
     else:
         with pytest.raises(Unreachable, match=r"lab\.db cannot be opened"):
             study.tell(trial, 0.5)
+
+
+@pytest.mark.parametrize("how", ["emptied", "without its log", "with another log"])
+def test_a_file_that_is_no_longer_whole_acknowledges_nothing(here: Lab, how: str) -> None:
+    study = create(here.url)
+    trial = study.ask()
+    if how == "emptied":
+        here.path.write_bytes(b"")
+    else:
+        here.path.with_name("lab.db-wal").unlink()
+        here.path.with_name("lab.db-shm").unlink()
+    if how == "with another log":
+        assert ask_elsewhere(here.path).startswith(("1", "UnknownStudy"))
+    with pytest.raises(BelatedError, match=r"lab\.db"):
+        study.tell(trial, 0.5)
 
 
 def ask_elsewhere(path: Path) -> str:

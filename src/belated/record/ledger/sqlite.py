@@ -124,6 +124,9 @@ class SQLiteStore:
     path: Path
     _connection: sqlite3.Connection | None = field(default=None, repr=False)
     _file: tuple[int, int] | None = field(default=None, repr=False)  # device and inode of what is open
+    _log: tuple[int, int] | None = field(
+        default=None, repr=False
+    )  # device and inode of its write-ahead log, once written
     _name: str = field(default="", repr=False)  # its path without links
     _folder: str = field(default="", repr=False)  # device and inode of its folder
 
@@ -245,7 +248,7 @@ class SQLiteStore:
                     self._finalizer()
             except BelatedError:
                 self._finalizer()
-            self._connection = None
+            self._connection = self._log = None
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -270,6 +273,13 @@ class SQLiteStore:
             found = os.stat(self.path)
         except OSError as error:
             raise Unreachable(f"{self.shown} cannot be opened ({error.strerror})") from None
+        return found.st_dev, found.st_ino
+
+    def _identify_log(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(f"{self._name}-wal")
+        except FileNotFoundError:
+            return None
         return found.st_dev, found.st_ino
 
     def _connect(self) -> sqlite3.Connection:
@@ -303,6 +313,7 @@ class SQLiteStore:
                     connection.rollback()  # an interrupt came just before it was
                 try:
                     connection.execute("BEGIN IMMEDIATE")
+                    self._log = self._log or self._identify_log()
                     yield connection
                     connection.execute("COMMIT")
                 except BaseException:
@@ -316,13 +327,14 @@ class SQLiteStore:
     def _check_path(self) -> None:
         """Nothing is acknowledged that the path does not show."""
         try:
-            same = self._identify() == self._file
-        except Unreachable:
+            same = self._identify() == self._file and self._identify_log() == self._log and self.path.stat().st_size > 0
+        except (Unreachable, OSError):
             same = False
         if not same:
             self.close()
             raise StoreChanged(
-                f"{self.shown} was deleted, moved or replaced while it was open; what was written last is not in it"
+                f"{self.shown}, or its write-ahead log, was deleted, moved or replaced while it was open; "
+                "what was written last is not in it"
             )
 
     def _claim_name(self, connection: sqlite3.Connection) -> bool:
