@@ -29,10 +29,8 @@ from belated.errors import (
     NothingHeard,
     SilenceWarning,
     StoreChanged,
-    Taken,
     UnknownStudy,
     UnknownTrial,
-    Unreadable,
 )
 from belated.learner.algorithms import Algorithm
 from belated.learner.blas import describe_versions, use_one_thread
@@ -49,11 +47,12 @@ from belated.record.choices import (
 )
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told
 from belated.record.ledger import Ledger, open_store
-from belated.record.ledger.chain import Entry, Head
+from belated.record.ledger.chain import Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
 from belated.record.trials import KeyedCall, TrialRecord
+from belated.record.writes import write_in_turn
 from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, WorstValue
 from belated.settings import Declared, Late, RegretKind, Repeats, Settings, check_agreement, settle_settings
 from belated.space.encoding import Space
@@ -77,7 +76,6 @@ if TYPE_CHECKING:
     from belated.delays.report import DelayReport
     from belated.execution.optimize import Run
 
-MOST_TRIES = 100  # to write something; each follows what another process wrote first
 LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
 AnEvent = TypeVar("AnEvent", bound=Event)
 
@@ -292,7 +290,7 @@ class Study:
         words, _ = self._state.encode_context(context)
         fixed = None if params is None else self._state.check_fixed(params)
         call = ("ask", count, freeze(words), freeze(fixed))
-        with self._ledger.lock_asks(self._sync) as turn:
+        with self._ledger.lock_asks(self._sync, self._head) as turn:
             self._sync(turn)
 
             def events() -> list[Asked | Adjusted]:
@@ -448,7 +446,7 @@ class Study:
         words, _ = self._state.encode_context(context)
         self.settings.space.encode(params)  # refuses what does not lie in the space
         given = self.settings.space.as_given(params)
-        with self._ledger.lock_asks(self._sync) as turn, hold(self._lock):
+        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
             self._sync(turn)
             y, sigma = None if value is None else require_number(value), self._check_noise(noise)
             if sigma is not None and y is None:
@@ -923,17 +921,20 @@ class Study:
             if not self._sound:
                 self._state, self._head = State(self._created), None
             try:
-                self._apply(list((ledger or self._ledger).read(self._head)))
+                news = list((ledger or self._ledger).read(self._head))
+                if news:
+                    self._apply([entry.event for entry in news], news[-1].head)
+                self._sound = True
             except StoreChanged:
                 self._sound = False  # the next call begins with the first event
                 raise
 
-    def _apply(self, entries: Sequence[Entry]) -> None:
-        """Apply the next events. An exception on the way leaves the state unsound."""
+    def _apply(self, events: Sequence[Event], head: Head) -> None:
+        """Apply the next events, up to a head. An exception on the way leaves the state unsound."""
         self._sound = False
-        for event, head in entries:
+        for event in events:
             self._state.apply(event)
-            self._head = head
+        self._head = head
         self._sound = True
 
     @contextmanager
@@ -945,33 +946,32 @@ class Study:
             yield self._state
 
     def _write(self, events: Callable[[], Sequence[AnEvent]], ledger: Ledger | None = None) -> Sequence[AnEvent]:
-        """Append the events that `events` makes from the state; if another process was first, read again and retry.
+        """Append the events that `events` makes from the state; if another process was first, read again and retry."""
+        position = 0
 
-        What others wrote explains a refusal; if they wrote nothing, the refusal is an error."""
-        for _ in range(MOST_TRIES):
-            before = self._state.position
+        def attempt() -> Sequence[AnEvent]:
+            nonlocal position
+            position = self._state.position
             made = events()
             if not made:
                 return made
             with hold(self._lock):
                 try:
-                    head = (ledger or self._ledger).append(made, self._head)
-                except Taken:
-                    self._sync(ledger)
-                    if self._state.position == before:
-                        break
-                    continue
+                    written = (ledger or self._ledger).append(made, self._head)
                 except StoreChanged:
                     self._sound = False
                     raise
-                if self._sound and head.position == self._state.position + len(made):  # nobody wrote in between
-                    self._apply([Entry(event, head) for event in made])
+                if self._sound and written.position == self._state.position + len(written.since):
+                    self._apply(written.since, written.head)
                 else:
                     self._sync(ledger)
                 return made
-        raise Unreadable(
-            "the store refuses this event as written before, and has no event that says so; check the store"
-        )
+
+        def find_news() -> bool:
+            self._sync(ledger)
+            return self._state.position != position
+
+        return write_in_turn(attempt, find_news)
 
     @contextmanager
     def _use_cache(self) -> Iterator[Cache]:

@@ -19,7 +19,6 @@ import os
 import shutil
 import sqlite3
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
@@ -36,6 +35,7 @@ from belated.record.ledger.chain import (
     Head,
     Origin,
     Row,
+    Written,
     begin_chain,
     explain_seal,
     extend_chain,
@@ -44,7 +44,6 @@ from belated.record.ledger.chain import (
     make_identity,
     parse_spec,
     read_on,
-    went_back,
 )
 from belated.record.ledger.passwords import mask_password
 from belated.record.ledger.rest import (
@@ -59,11 +58,11 @@ from belated.record.ledger.rest import (
 )
 from belated.record.ledger.schema import read_migrations, split_statements
 from belated.record.ledger.shelf import Shelf, ShelfQueries
-from belated.record.locks import hold
+from belated.record.locks import ForkLock, hold
 from belated.validation import format_value
 
 try:
-    from belated.record.ledger.file_locks import hold_first
+    from belated.record.ledger.file_locks import WRITES, hold_first
 except ModuleNotFoundError:
     raise Unavailable(
         "a SQLite study needs the file locks of a POSIX system such as Linux or macOS; "
@@ -75,28 +74,27 @@ Result = TypeVar("Result")
 APPLICATION = 0x62656C61  # "bela", in the file's header
 LONGEST_ENDING = "-lock"  # of the files beside the database
 PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
-WRITES = 0  # the queue of all writers; asks of study 1, 2, ... have queues 1, 2, ...
 
 
-_using = threading.RLock()  # held while a connection of this process is in use, and over a fork
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
-
-
-def _close_before_fork() -> None:
-    _using.acquire()
-    for one in list(_stores):
-        one.close()
-
-
-def _start_again_in_child() -> None:
-    global _using
-    _using = threading.RLock()
 
 
 def _close_all() -> None:
     """Close what is open, in order: the last process out leaves everything in the file itself."""
     for one in list(_stores):
         one.close()
+
+
+def _close_before_fork() -> None:
+    try:
+        _close_all()
+    except BaseException:
+        _close_all()  # an interrupt comes once
+        raise
+
+
+os.register_at_fork(before=_close_before_fork)
+_using = ForkLock()  # held while a connection of this process is in use, and over a fork, before all is closed
 
 
 @cache
@@ -107,11 +105,6 @@ def _close_at_exit(process: int) -> None:
 
 
 atexit.register(_close_all)
-
-
-os.register_at_fork(
-    before=_close_before_fork, after_in_parent=lambda: _using.release(), after_in_child=_start_again_in_child
-)
 
 
 def find_path(url: str) -> Path:
@@ -152,6 +145,9 @@ class SQLiteStore:
     path: Path
     _connection: sqlite3.Connection | None = field(default=None, repr=False)
     _file: tuple[int, int] | None = field(default=None, repr=False)  # device and inode of what is open
+    _log: tuple[int, int] | None = field(
+        default=None, repr=False
+    )  # device and inode of its write-ahead log, once written
     _name: str = field(default="", repr=False)  # its path without links
     _folder: str = field(default="", repr=False)  # device and inode of its folder
     _awake: bool = field(default=False, repr=False)  # whether this connection knows that there is a write-ahead log
@@ -288,7 +284,7 @@ class SQLiteStore:
                     self._finalizer()
             except BelatedError:
                 self._finalizer()
-            self._connection = None
+            self._connection = self._log = None
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -313,6 +309,13 @@ class SQLiteStore:
             found = os.stat(self.path)
         except OSError as error:
             raise Unreachable(f"{self.shown} cannot be opened ({error.strerror})") from None
+        return found.st_dev, found.st_ino
+
+    def _identify_log(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(f"{self._name}-wal")
+        except FileNotFoundError:
+            return None
         return found.st_dev, found.st_ino
 
     def _connect(self) -> sqlite3.Connection:
@@ -355,6 +358,7 @@ class SQLiteStore:
     def _transact(self, connection: sqlite3.Connection) -> Iterator[None]:
         try:
             connection.execute("BEGIN IMMEDIATE")
+            self._log = self._log or self._identify_log()
             yield
             connection.execute("COMMIT")
         except BaseException:
@@ -365,13 +369,14 @@ class SQLiteStore:
     def _check_path(self) -> None:
         """Nothing is acknowledged that the path does not show."""
         try:
-            same = self._identify() == self._file
-        except Unreachable:
+            same = self._identify() == self._file and self._identify_log() == self._log and self.path.stat().st_size > 0
+        except (Unreachable, OSError):
             same = False
         if not same:
             self.close()
             raise StoreChanged(
-                f"{self.shown} was deleted, moved or replaced while it was open; what was written last is not in it"
+                f"{self.shown}, or its write-ahead log, was deleted, moved or replaced while it was open; "
+                "what was written last is not in it"
             )
 
     def _claim_name(self, connection: sqlite3.Connection) -> bool:
@@ -554,14 +559,13 @@ class SQLiteLedger:
     identity: str
     start: Head
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
         rows = [event_to_columns(event) for event in events]
         with self.store.lock_writes() as connection:
             study, head = self._find_head(connection)
-            if seen is not None and seen.position and seen != head:
-                query = "SELECT hash FROM events WHERE study = ? AND position = ?"
-                if connection.execute(query, (study, seen.position)).fetchone() != (seen.hash,):
-                    raise went_back(seen, self.store.shown)
+            between = list[Entry]()
+            if seen is not None and seen != head:
+                between += self._read_on(connection.execute(READ, (seen.position, self.identity)).fetchall(), seen)
             heads = list(extend_chain(head, map(hash_content, rows)))
             placed = [(study, one.position, *words, one.hash) for one, words in zip(heads, rows, strict=True)]
             try:
@@ -569,7 +573,7 @@ class SQLiteLedger:
             except sqlite3.IntegrityError:
                 raise Taken from None
             connection.execute("UPDATE studies SET position = ?, hash = ? WHERE id = ?", (*heads[-1], study))
-        return heads[-1]
+        return Written(heads[-1], [*(entry.event for entry in between), *events])
 
     def _find_head(self, connection: sqlite3.Connection) -> tuple[int, Head]:
         """The study's row, and its head."""
@@ -581,14 +585,19 @@ class SQLiteLedger:
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
         after = after or self.start
-        found = self.store.fetch(READ, after.position, self.identity)
+        return self._read_on(self.store.fetch(READ, after.position, self.identity), after)
+
+    def _read_on(self, found: list[Any], after: Head) -> Iterator[Entry]:
+        """The events after one that was read before, of what READ has found."""
         if not found:
             raise is_another(self.store.shown)
         rows = [Row(position, tuple(words), hash_) for _, _, position, *words, hash_ in found if position is not None]
         return read_on(rows, after, Head(*found[0][:2]), self.store.shown)
 
     @contextmanager
-    def lock_asks(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
+    def lock_asks(
+        self, meanwhile: Callable[[SQLiteLedger], object] | None = None, after: Head | None = None
+    ) -> Iterator[SQLiteLedger]:
         ready = None if meanwhile is None else partial(meanwhile, self)
         with self.store.hold_first(self.study, ready):
             yield self
