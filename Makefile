@@ -5,7 +5,7 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo lint test test-faults test-doors test-cnn test-long test-wheel paper bench bench-ledger bench-regret bench-conversions clean
+.PHONY: help demo lint test test-faults test-doors test-cnn test-long test-wheel soak paper bench bench-ledger bench-regret bench-conversions clean
 
 # The tests of test-long draw other examples every time; SEED=1234 draws those of an earlier run again.
 SEED := $(shell date +%s)
@@ -36,6 +36,12 @@ test-faults: $(STAMP)  ## run the tests that start PostgreSQL, kill processes or
 
 test-doors: $(STAMP).doors  ## run the tests of other libraries on belated inside them; installs OptunaHub
 	@$(PY) -m pytest -q -n 2 -m doors
+
+# Of each of the two stores.
+SECONDS := 600
+
+soak: $(STAMP)  ## let 16 workers use each store, kill and interrupt them, and compare; SECONDS=60: a minute each
+	@$(PY) -m tests.faults.soak $(SECONDS)
 
 test-cnn: $(STAMP).cnn  ## run the tests that train networks; installs PyTorch
 	@$(PY) -m pytest -q -n 2 -m cnn

@@ -197,11 +197,11 @@ def program(name: str) -> str:
 def prepare(system: System, url: str) -> str:
     """Make an empty study, and say what its connection promises about durability."""
     if system != "Optuna":
-        belated.Study.create(url, STUDY, space=SPACE, silence="unknown", initial=FILLING, seed=0)
-        ours: Any = open_store(url)
-        if url.startswith("sqlite"):
-            return sqlite_promise(lambda query: ours.connection.execute(query).fetchone()[0])
-        return postgres_promise(lambda query: ours.run(lambda c: c.execute(query).fetchone()[0]))
+        with belated.Study.create(url, STUDY, space=SPACE, silence="unknown", initial=FILLING, seed=0):  # in use
+            ours: Any = open_store(url)
+            if url.startswith("sqlite"):
+                return sqlite_promise(lambda query: ours.connection.execute(query).fetchone()[0])
+            return postgres_promise(lambda query: ours.run(lambda c: c.execute(query).fetchone()[0]))
     import optuna
     from sqlalchemy import text
 

@@ -22,7 +22,7 @@ from belated import AlreadyTold, Choice, Integer, InvalidInput, KeyTaken, Nothin
 from belated.errors import AlreadyExists, BelatedError, Closed, UnknownStudy, Unreachable, Unreadable
 from belated.learner.blas import describe_versions
 from belated.record.events import Amended, Asked, Ended, Event, Refused, Told
-from belated.record.ledger.chain import Head
+from belated.record.ledger.chain import Head, Written
 from belated.record.ledger.memory import MemoryLedger
 from tests.contracts.ledger import asked, told
 from tests.support.refusals import refusal
@@ -495,7 +495,7 @@ class Crossed(MemoryLedger):
 
     first: Callable[[], object] | None = None
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
         first, self.first = self.first, None
         if first is not None:
             first()

@@ -14,7 +14,7 @@ import pytest
 from belated import Study, Unreadable
 from belated.errors import Taken
 from belated.record.events import Event, Told
-from belated.record.ledger.chain import Head
+from belated.record.ledger.chain import Head, Written
 from belated.record.ledger.memory import MemoryLedger
 from tests.support.interrupts import interrupt_at, list_positions
 from tests.support.studies import Place, state_of
@@ -122,7 +122,7 @@ def alarms() -> object:
 class Refusing(MemoryLedger):
     """A ledger that takes no outcome and does not say why."""
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
         if any(isinstance(event, Told) for event in events):
             raise Taken
         return super().append(events, seen)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from belated.delays.advice import Advice
     from belated.delays.report import DelayReport
     from belated.execution.optimize import Run
+    from belated.record.backup import BackupReport, RestoreReport, backup, restore
     from belated.record.check import CheckReport, check
     from belated.simulation.clock import SimulatedClock
     from belated.simulation.regret import Regret, measure_regret
@@ -54,15 +55,19 @@ __version__ = "0.2.0.dev0"
 MODULES = ("algorithms", "confidence", "delays", "events", "kernels", "policies", "silence")
 LAZY = {
     "Advice": "belated.delays.advice",
+    "BackupReport": "belated.record.backup",
     "CheckReport": "belated.record.check",
     "ComparisonResult": "belated.comparison.result",
     "DelayReport": "belated.delays.report",
     "Regret": "belated.simulation.regret",
+    "RestoreReport": "belated.record.backup",
     "Run": "belated.execution.optimize",
     "SimulatedClock": "belated.simulation.clock",
+    "backup": "belated.record.backup",
     "check": "belated.record.check",
     "compare": "belated.comparison.compare",
     "measure_regret": "belated.simulation.regret",
+    "restore": "belated.record.backup",
     "simulate": "belated.simulation.simulate",
 }
 
@@ -71,6 +76,7 @@ __all__ = [
     "AlreadyEnded",
     "AlreadyExists",
     "AlreadyTold",
+    "BackupReport",
     "BelatedError",
     "Belief",
     "CheckReport",
@@ -96,6 +102,7 @@ __all__ = [
     "Receipt",
     "Regret",
     "Replay",
+    "RestoreReport",
     "Run",
     "Settings",
     "SilenceWarning",
@@ -112,6 +119,7 @@ __all__ = [
     "WorkerLost",
     "WorstValue",
     "algorithms",
+    "backup",
     "check",
     "compare",
     "confidence",
@@ -120,6 +128,7 @@ __all__ = [
     "kernels",
     "measure_regret",
     "policies",
+    "restore",
     "silence",
     "simulate",
     "studies",

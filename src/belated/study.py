@@ -8,7 +8,6 @@ and seed asks the same queries.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 import warnings
@@ -30,10 +29,8 @@ from belated.errors import (
     NothingHeard,
     SilenceWarning,
     StoreChanged,
-    Taken,
     UnknownStudy,
     UnknownTrial,
-    Unreadable,
 )
 from belated.learner.algorithms import Algorithm
 from belated.learner.blas import describe_versions, use_one_thread
@@ -50,11 +47,12 @@ from belated.record.choices import (
 )
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told
 from belated.record.ledger import Ledger, open_store
-from belated.record.ledger.chain import Entry, Head
+from belated.record.ledger.chain import Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
 from belated.record.trials import KeyedCall, TrialRecord
+from belated.record.writes import write_in_turn
 from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, WorstValue
 from belated.settings import (
     Declared,
@@ -70,6 +68,7 @@ from belated.space.encoding import Space
 from belated.space.points import Points
 from belated.validation import (
     Params,
+    check_name,
     format_names,
     format_value,
     freeze,
@@ -86,8 +85,6 @@ if TYPE_CHECKING:
     from belated.delays.report import DelayReport
     from belated.execution.optimize import Run
 
-NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
-MOST_TRIES = 100  # to write something; each follows what another process wrote first
 LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
 AnEvent = TypeVar("AnEvent", bound=Event)
 
@@ -175,7 +172,7 @@ class Study:
         if isinstance(url, Mapping | Points | Space):
             raise InvalidInput("the space must be given by name: Study.create(space=...)")
         if name is not None:
-            _check_name(name)
+            check_name(name)
         if url is not None and name is None:
             raise InvalidInput("name must be given: it is how a study in a store is found again")
         if clock is not None and not callable(clock):
@@ -214,7 +211,7 @@ class Study:
         >>> Study.open("sqlite:///lab.db", "flasks").trial(1) == trial  # tomorrow, in another process
         True
         """
-        _check_name(name)
+        check_name(name)
         place = open_store(url)
         spec = place.spec(name)
         if spec is None:
@@ -306,7 +303,7 @@ class Study:
         words, _ = self._state.encode_context(context)
         fixed = None if params is None else self._state.check_fixed(params)
         call = ("ask", count, freeze(words), freeze(fixed))
-        with self._ledger.lock_asks(self._sync) as turn:
+        with self._ledger.lock_asks(self._sync, self._head) as turn:
             self._sync(turn)
 
             def events() -> list[Asked | Adjusted]:
@@ -462,7 +459,7 @@ class Study:
         words, _ = self._state.encode_context(context)
         self.settings.space.encode(params)  # refuses what does not lie in the space
         given = self.settings.space.as_given(params)
-        with self._ledger.lock_asks(self._sync) as turn, hold(self._lock):
+        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
             self._sync(turn)
             y, sigma = None if value is None else require_number(value), self._check_noise(noise)
             if sigma is not None and y is None:
@@ -937,17 +934,20 @@ class Study:
             if not self._sound:
                 self._state, self._head = State(self._created), None
             try:
-                self._apply(list((ledger or self._ledger).read(self._head)))
+                news = list((ledger or self._ledger).read(self._head))
+                if news:
+                    self._apply([entry.event for entry in news], news[-1].head)
+                self._sound = True
             except StoreChanged:
                 self._sound = False  # the next call begins with the first event
                 raise
 
-    def _apply(self, entries: Sequence[Entry]) -> None:
-        """Apply the next events. An exception on the way leaves the state unsound."""
+    def _apply(self, events: Sequence[Event], head: Head) -> None:
+        """Apply the next events, up to a head. An exception on the way leaves the state unsound."""
         self._sound = False
-        for event, head in entries:
+        for event in events:
             self._state.apply(event)
-            self._head = head
+        self._head = head
         self._sound = True
 
     @contextmanager
@@ -959,33 +959,32 @@ class Study:
             yield self._state
 
     def _write(self, events: Callable[[], Sequence[AnEvent]], ledger: Ledger | None = None) -> Sequence[AnEvent]:
-        """Append the events that `events` makes from the state; if another process was first, read again and retry.
+        """Append the events that `events` makes from the state; if another process was first, read again and retry."""
+        position = 0
 
-        What others wrote explains a refusal; if they wrote nothing, the refusal is an error."""
-        for _ in range(MOST_TRIES):
-            before = self._state.position
+        def attempt() -> Sequence[AnEvent]:
+            nonlocal position
+            position = self._state.position
             made = events()
             if not made:
                 return made
             with hold(self._lock):
                 try:
-                    head = (ledger or self._ledger).append(made, self._head)
-                except Taken:
-                    self._sync(ledger)
-                    if self._state.position == before:
-                        break
-                    continue
+                    written = (ledger or self._ledger).append(made, self._head)
                 except StoreChanged:
                     self._sound = False
                     raise
-                if self._sound and head.position == self._state.position + len(made):  # nobody wrote in between
-                    self._apply([Entry(event, head) for event in made])
+                if self._sound and written.position == self._state.position + len(written.since):
+                    self._apply(written.since, written.head)
                 else:
                     self._sync(ledger)
                 return made
-        raise Unreadable(
-            "the store refuses this event as written before, and has no event that says so; check the store"
-        )
+
+        def find_news() -> bool:
+            self._sync(ledger)
+            return self._state.position != position
+
+        return write_in_turn(attempt, find_news)
 
     @contextmanager
     def _use_cache(self) -> Iterator[Cache]:
@@ -1038,14 +1037,6 @@ def _explain_conflict(row: TrialRecord, y: float, noise: float | None) -> Alread
         )
     kind = row.failed.kind if row.failed is not None else "failed"
     return AlreadyEnded(f"trial {number} ended as {kind}; an outcome is accepted only after lost (got {y!r})")
-
-
-def _check_name(name: object) -> None:
-    if not (isinstance(name, str) and NAME.fullmatch(name) and name.strip(".")):
-        raise InvalidInput(
-            'name must be 1 to 128 ASCII letters, digits, ".", "_" and "-", and not dots only '
-            f"(got {format_value(name)})"
-        )
 
 
 def studies(url: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeGuard
@@ -17,6 +18,7 @@ Params: TypeAlias = Mapping[str, Any]
 Spec: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[bool, Scalar]
 
+NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")  # of a study
 FARTHEST_TIME = 1e15  # seconds, 30 million years; a float still shows eighths of a second there
 
 UNWRAP: dict[str, Callable[[Any], object]] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
@@ -201,3 +203,12 @@ class Fieldless:
 def freeze(params: Mapping[str, Any] | None) -> object:
     """Params as something that can be compared and hashed."""
     return None if params is None else tuple(sorted(params.items()))
+
+
+def check_name(name: object) -> None:
+    """Refuse what is no name of a study."""
+    if not (isinstance(name, str) and NAME.fullmatch(name) and name.strip(".")):
+        raise InvalidInput(
+            'name must be 1 to 128 ASCII letters, digits, ".", "_" and "-", and not dots only '
+            f"(got {format_value(name)})"
+        )

@@ -27,7 +27,7 @@ from belated.record.events import (
     event_to_dict,
 )
 from belated.record.ledger import Ledger, open_store
-from belated.record.ledger.chain import Head
+from belated.record.ledger.chain import Head, Written
 from tests.support.examples import examples
 
 Handles = Callable[[], Ledger]  # each call another handle on the same events
@@ -204,16 +204,44 @@ class LedgerContract:
     def test_an_append_names_any_event_that_it_has_seen(self, handles: Handles) -> None:
         """Not only the newest: what others write in between is no reason to refuse."""
         one, two = handles(), handles()
-        heads = [one.append([asked(1)]), one.append([asked(2)]), one.append([told(2)])]
+        heads = [one.append([event]).head for event in (asked(1), asked(2), told(2))]
         assert two.append([told(1)], heads[0]).position == 4
         assert two.append([refused(1)], heads[2]).position == 5
         assert [entry.head for entry in two.read()][:3] == heads
+
+    def test_an_append_says_what_others_wrote_since(self, handles: Handles) -> None:
+        """So its writer has nothing left to read."""
+        one, two = handles(), handles()
+        assert one.append([asked(1)]).since == [asked(1)]
+        seen = one.append([asked(2, key="k")]).head
+        assert one.append([told(2)], seen).since == [told(2)]
+        two.append([told(1, key="é"), refused(1)])
+        written = one.append([asked(3), asked(4)], seen)
+        assert written.since == [told(2), told(1, key="é"), refused(1), asked(3), asked(4)]
+        assert everything(two, written.head) == []
+        with two.lock_asks(after=seen) as turn:
+            assert everything(turn, seen) == written.since
+            assert turn.append([told(3)], written.head).since == [told(3)]
+        assert two.append([told(4)]).since == [told(4)]  # nothing was seen
+
+    def test_a_turn_reads_on_from_wherever_its_holder_is(self, handles: Handles) -> None:
+        """Though it has read some of it together with the lock."""
+        one, two = handles(), handles()
+        heads = [one.append([event]).head for event in (asked(1), asked(2), told(2))]
+        for after in (None, *heads):
+            for head in (None, *heads):
+                with two.lock_asks(after=after) as turn:
+                    place = 0 if head is None else head.position
+                    assert everything(turn, head) == [asked(1), asked(2), told(2)][place:]
+        with two.lock_asks(after=heads[0]) as turn:
+            latest = one.append([told(1)]).head
+            assert everything(turn, latest) == []  # another thread of its process has read further
 
     def test_an_event_that_is_not_there_is_a_reason_to_refuse(self, handles: Handles) -> None:
         ledger = handles()
         if type(ledger).__name__ == "MemoryLedger":
             return  # nobody can change it
-        first = ledger.append([asked(1)])
+        first = ledger.append([asked(1)]).head
         for wrong in (Head(1, bytes(32)), Head(2, first.hash), Head(7, bytes(32))):
             with pytest.raises(StoreChanged, match=f"event {wrong.position} of this study"):
                 ledger.append([asked(2)], wrong)
@@ -316,7 +344,7 @@ class LedgerContract:
         one, two, three = handles(), handles(), handles()
         ready, calls, seen = threading.Event(), list[str](), dict[str, list[Event]]()
 
-        def ask(name: str, ledger: Ledger, number: int) -> Head:
+        def ask(name: str, ledger: Ledger, number: int) -> Written:
             def meanwhile(turn: Ledger) -> None:
                 calls.append(name)
                 seen[f"{name}, waiting"] = everything(turn)

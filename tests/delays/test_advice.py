@@ -27,7 +27,7 @@ from belated.patience import Patience
 from belated.record.check import check
 from belated.record.events import Adjusted, Asked, Event, Told, event_from_dict, event_to_dict, parse_event
 from belated.record.ledger import open_store
-from belated.record.ledger.chain import Head
+from belated.record.ledger.chain import Head, Written
 from belated.record.ledger.memory import MemoryLedger
 from tests.support.studies import GRID, Clock, Place, state_of
 
@@ -385,7 +385,7 @@ def test_a_tell_that_lands_beside_the_change_is_judged_by_the_patience_before_it
     """It is written after the choice has looked, before the change: the choice did not know it, and it is in time."""
 
     class Beside(MemoryLedger):
-        def append(self, made: Sequence[Event], seen: Head | None = None) -> Head:
+        def append(self, made: Sequence[Event], seen: Head | None = None) -> Written:
             if isinstance(made[0], Adjusted):
                 super().append([Told(number=1, value=-0.25, noise=None, at=0.0)])
             return super().append(made, seen)

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -78,10 +78,35 @@ def test_a_child_asks_while_a_thread_of_its_parent_does(place: Place) -> None:
 def list_sockets_and_files(pid: int, folder: Path) -> list[str]:
     found = []
     for link in Path(f"/proc/{pid}/fd").iterdir():
-        to = os.readlink(link)
-        if to.startswith(("socket:", str(folder))):
-            found.append(to)
+        with suppress(FileNotFoundError):  # it was closed meanwhile
+            to = os.readlink(link)
+            if to.startswith(("socket:", str(folder))):
+                found.append(to)
     return found
+
+
+def test_a_child_inherits_nothing_that_its_parent_is_just_opening(url: str, tmp_path: Path) -> None:
+    """A thread of the parent opens and closes the store all the while."""
+    create(url)
+    before, stop = list_sockets_and_files(os.getpid(), tmp_path), threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            with Study.open(url, NAME) as study:
+                study.ask()
+
+    def look() -> None:
+        assert set(list_sockets_and_files(os.getpid(), tmp_path)) <= set(before)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for i in range(40):
+            time.sleep(0.003 * (i % 7))
+            assert wait_soon(fork(look)) == 0
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_a_lock_ends_with_its_process_though_a_child_of_it_lives(url: str, tmp_path: Path) -> None:

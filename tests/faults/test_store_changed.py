@@ -126,7 +126,7 @@ def test_a_file_that_goes_in_the_middle_of_a_write(here: Lab, tmp_path: Path, ho
         else:
             os.replace(tmp_path / "copy.db", here.path)
 
-    with pytest.raises(StoreChanged, match="was deleted, moved or replaced while it was open"), store.lock_writes():
+    with pytest.raises(StoreChanged, match=" was deleted, moved or replaced while it was open"), store.lock_writes():
         go()
     if how == "replaced":  # by a copy that has the trial, and not the outcome
         assert study.tell(trial, 0.5).status == "heard"
@@ -134,6 +134,21 @@ def test_a_file_that_goes_in_the_middle_of_a_write(here: Lab, tmp_path: Path, ho
     else:
         with pytest.raises(Unreachable, match=r"lab\.db cannot be opened"):
             study.tell(trial, 0.5)
+
+
+@pytest.mark.parametrize("how", ["emptied", "without its log", "with another log"])
+def test_a_file_that_is_no_longer_whole_acknowledges_nothing(here: Lab, how: str) -> None:
+    study = create(here.url)
+    trial = study.ask()
+    if how == "emptied":
+        here.path.write_bytes(b"")
+    else:
+        here.path.with_name("lab.db-wal").unlink()
+        here.path.with_name("lab.db-shm").unlink()
+    if how == "with another log":
+        assert ask_elsewhere(here.path).startswith(("1", "UnknownStudy"))
+    with pytest.raises(BelatedError, match=r"lab\.db"):
+        study.tell(trial, 0.5)
 
 
 def ask_elsewhere(path: Path) -> str:
@@ -238,7 +253,7 @@ def test_a_late_packet_is_not_written_a_second_time(postgres_url: str) -> None:
     """The write of an amendment was delayed, tried again, and arrives at last: over a newer one."""
     import psycopg
 
-    from belated.record.ledger.postgres import APPEND
+    from belated.record.ledger.postgres import APPEND, Writing
 
     study = create(postgres_url)
     study.tell(study.ask(), 0.5)
@@ -248,13 +263,13 @@ def test_a_late_packet_is_not_written_a_second_time(postgres_url: str) -> None:
 
     store = open_store(postgres_url)
     ledger = store.ledger(NAME)
-    words = ledger.encode_events([amend(0.6), amend(0.7)], None)  # type: ignore[attr-defined]
-    head = ledger.write(words, tried=True)  # type: ignore[attr-defined]
+    writing = Writing.of([amend(0.6), amend(0.7)], None)
+    head = ledger.write(writing, tried=True).head  # type: ignore[attr-defined]
     assert head.position == 4
     study.amend(1, 0.8, reason="another typing error")
     with psycopg.connect(postgres_url) as late, pytest.raises(psycopg.errors.UniqueViolation, match="tokens"):
-        late.execute(APPEND, words)
-    assert ledger.write(words, tried=True) == head  # type: ignore[attr-defined]
+        late.execute(APPEND, (ledger.identity, *writing.words))  # type: ignore[attr-defined]
+    assert ledger.write(writing, tried=True).head == head  # type: ignore[attr-defined]
     assert study.trial(1).outcome == 0.8
     assert sound(postgres_url).amended == 3
     store.close()

@@ -41,6 +41,8 @@ COMMANDS = {
     "export": ("belated.cli.export", "Write every trial as CSV or JSON lines."),
     "import": ("belated.cli.import_", "Add trials from CSV or JSON lines."),
     "check": ("belated.cli.check", "Check the record of a study."),
+    "backup": ("belated.cli.backup", "Write every study of a store, whole, into a new file."),
+    "restore": ("belated.cli.restore", "Put the studies of a backup into a store."),
     "close": ("belated.cli.close", "Close a study: ask no more."),
     "demo": ("belated.cli.demo", "Compare the paper's six algorithms and the default: a table and a picture."),
 }

@@ -19,8 +19,7 @@ from belated.cli.io.cells import NUMBER
 from belated.cli.io.files import find_cut_line
 from belated.errors import InvalidInput, UnknownStudy
 from belated.record.ledger.passwords import mask_password
-from belated.study import NAME
-from belated.validation import format_names, format_value
+from belated.validation import NAME, format_names, format_value
 
 STORE = "sqlite:///belated.db"
 NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)", re.ASCII | re.IGNORECASE)

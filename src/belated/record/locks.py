@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import compress
-from operator import call
+from operator import call, methodcaller
 from typing import Any, Protocol
 
 
@@ -40,6 +42,23 @@ def run_in_children(work: Callable[[], object]) -> None:
     """Run some work in every forked child, before anything else in it."""
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(after_in_child=work)
+
+
+class ForkLock:
+    """A lock that a fork waits for: what it guards is never half done in the child, and there it is free.
+
+    It is a value of a module: it lives as long as its process."""
+
+    def __init__(self) -> None:
+        self._renew()
+        if hasattr(os, "register_at_fork"):  # not on Windows
+            # One step each, which an interrupt comes before or after.
+            acquire, release = (partial(methodcaller(verb), self) for verb in ("acquire", "release"))
+            os.register_at_fork(before=acquire, after_in_parent=release, after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        lock = threading.RLock()
+        self.acquire, self.release = lock.acquire, lock.release
 
 
 _renewals: dict[int, tuple[weakref.ref[Any], Callable[[Any], None]]] = {}

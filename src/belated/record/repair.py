@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from belated.errors import BelatedError, InvalidInput
+from belated.errors import BelatedError
 from belated.record.events import Adjusted, Asked, Event
 from belated.record.ledger import Store, open_store
-from belated.record.ledger.chain import Row, begin_chain, follow_chain
-from belated.record.ledger.sqlite import SQLiteStore, copy_files, find_path
+from belated.record.ledger.chain import Origin, Row, begin_chain, follow_chain
+from belated.record.ledger.rest import put_file_to_rest
+from belated.record.ledger.sqlite import SQLiteStore, copy_files, find_path, make_url
+from belated.record.new_file import make_new_file
 from belated.wording import format_count
 
 
@@ -32,25 +34,24 @@ class Repair:
 
 def repair(url: str, new: Path) -> Repair:
     """Keep what is sound of the store at a url in a new file. The old store is only read."""
-    if new.exists():
-        raise InvalidInput(f"a repair needs a new file; {new} exists")
-    studies, events, left_out = 0, 0, list[str]()
-    with _open_untouched(url) as place:
-        target = SQLiteStore.at(f"sqlite:///{new}", create=True)
-        for name in place.names():
-            try:
-                origin = place.find_origin(name)
-                rows, reason = _list_sound(place, name)
-            except BelatedError as error:
-                left_out.append(f"{name}: left out ({error})")
-                continue
-            if reason:
-                left_out.append(f"{name}: left out from event {len(rows) + 1} on ({reason})")
-            if rows or not reason:
-                target.adopt(name, origin, rows)
-                studies, events = studies + 1, events + len(rows)
+    kept, left_out = list[tuple[str, Origin, list[Row]]](), list[str]()
+    with make_new_file(new, "a repair") as beside:
+        with _open_untouched(url) as place:
+            for name in place.names():
+                try:
+                    origin = place.find_origin(name)
+                    rows, reason = _list_sound(place, name)
+                except BelatedError as error:
+                    left_out.append(f"{name}: left out ({error})")
+                    continue
+                if reason:
+                    left_out.append(f"{name}: left out from event {len(rows) + 1} on ({reason})")
+                if rows or not reason:
+                    kept.append((name, origin, rows))
+        target = SQLiteStore.at(make_url(beside), create=True)
+        target.use_studies(lambda shelf: shelf.add_studies(kept), writing=True)
         target.close()
-    return Repair(studies=studies, events=events, left_out=tuple(left_out))
+    return Repair(studies=len(kept), events=sum(len(rows) for *_, rows in kept), left_out=tuple(left_out))
 
 
 @contextmanager
@@ -58,7 +59,9 @@ def _open_untouched(url: str) -> Iterator[Store]:
     """A store that may be read; a file is copied first, because opening one may change it."""
     with tempfile.TemporaryDirectory(prefix="belated-repair-") as folder:
         if urlsplit(url).scheme == "sqlite":
-            place = open_store(f"sqlite:///{copy_files(find_path(url), Path(folder))}")
+            copy = copy_files(find_path(url), Path(folder))
+            put_file_to_rest(copy)  # a copy without its newest events has sound ones too
+            place = open_store(make_url(copy))
         else:
             place = open_store(url)
         yield place

@@ -139,6 +139,57 @@ def test_a_stopped_process_is_named_to_those_who_wait(database: Path, monkeypatc
         take(database, 0)
 
 
+def wait_for_bytes(database: Path, count: int) -> None:
+    """Until so many bytes of the lock file are taken."""
+    inode, until = database.with_name("lab.db-lock").stat().st_ino, time.monotonic() + SOON
+    while time.monotonic() < until:
+        locks = [line.split()[5:8] for line in Path("/proc/locks").read_text().splitlines() if "->" not in line]
+        if count == sum(int(last) - int(first) + 1 for file, first, last in locks if file.endswith(f":{inode}")):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"there are not {count} bytes taken")
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_whoever_comes_first_is_first(database: Path, tmp_path: Path) -> None:
+    """Of processes and threads alike."""
+    order = tmp_path / "order"
+
+    def come(name: str) -> None:
+        with hold_first(database, 1), order.open("a") as file:
+            file.write(name)
+
+    pids, done = list[int](), list[threading.Event]()
+    with hold_first(database, 1):
+        for count, name in enumerate("abcdefgh", start=2):
+            if name in "ch":
+                done.append(in_thread(lambda name=name: come(name)))  # type: ignore[misc]
+            else:
+                pids.append(fork(lambda name=name: come(name)))  # type: ignore[misc]
+            wait_for_bytes(database, count)
+    assert [wait(pid) for pid in pids] == [0] * 6
+    assert all(each.wait(SOON) for each in done)
+    assert order.read_text() == "abcdefgh"
+
+
+def test_a_stopped_process_in_the_middle_of_a_queue_is_named_too(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_locks, "LOOK", 0.1)
+    monkeypatch.setattr(file_locks, "MOST_STOPPED", 0.3)
+    with held_elsewhere(database, 1):
+        second = fork(lambda: take(database, 1))
+        wait_for_bytes(database, 2)
+        third = fork(lambda: take(database, 1))
+        wait_for_bytes(database, 3)
+        os.kill(second, signal.SIGSTOP)
+        with pytest.raises(Unreachable, match=f"process {second} holds the lock"):
+            take(database, 1)
+        for pid in (second, third):
+            os.kill(pid, signal.SIGKILL)
+            wait(pid)
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o660, 0o666])
 def test_the_lock_file_has_the_mode_of_the_database(database: Path, mode: int) -> None:
     database.chmod(mode)

@@ -8,11 +8,12 @@ from contextlib import nullcontext
 from typing import TypeVar
 
 from belated import Study
-from belated.errors import AlreadyEnded, Taken, UnknownStudy
+from belated.errors import AlreadyEnded, UnknownStudy
 from belated.record.events import Event, Failed, Told
 from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.chain import Head
 from belated.record.ledger.memory import MemoryLedger
+from belated.record.writes import write_in_turn
 from belated.results import takes_outcome
 from belated.settings import Settings
 from belated.validation import format_names, format_value
@@ -37,21 +38,22 @@ def apply_at_once(
     dry   change the copy only
     """
     settings, ledger = _open_ledger(url, name)
-    while True:
+    seen: Head | None = None
+
+    def attempt() -> Result:
+        nonlocal seen
         with ledger.lock_asks() if asks and not dry else nullcontext(ledger) as turn:
             before = list(turn.read())
             seen = before[-1].head if before else None
             copy = _copy(settings, [entry.event for entry in before], name)
             result = work(copy)
             new = copy.events()[len(before) :]
-            if not new or dry:
-                return result
-            try:
+            if new and not dry:
                 last = turn.append(new, seen)
-            except Taken:
-                continue
-            _check_none_ended(turn, seen, last.position - len(new), new)
+                _check_none_ended(turn, seen, last.position - len(new), new)
             return result
+
+    return write_in_turn(attempt, lambda: any(True for _ in ledger.read(seen)))
 
 
 def _open_ledger(url: str, name: str) -> tuple[Settings, Ledger]:

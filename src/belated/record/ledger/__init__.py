@@ -9,32 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from belated.errors import InvalidInput
 from belated.record.events import Event
-from belated.record.ledger.chain import Entry, Head, Origin, Row
+from belated.record.ledger.chain import Entry, Head, Origin, Row, Written
 from belated.record.ledger.passwords import mask_password
+from belated.record.ledger.shelf import Shelf
 from belated.validation import format_value
+
+Result = TypeVar("Result")
 
 
 class Ledger(Protocol):
     """The events of one study."""
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
-        """Write all of them, or none, at the next positions, and return the last one's head; or raise Taken.
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
+        """Write all of them, or none, at the next positions; or raise Taken.
 
-        seen  an event that was read before, not always the newest; if it is no longer there: StoreChanged"""
+        seen  an event that was read before, not always the newest; if it is no longer there: StoreChanged. What others
+              wrote after it is returned too"""
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
         """The events after one that was read before (None: all), in order; each must continue the chain of hashes."""
 
-    def lock_asks(self, meanwhile: Meanwhile | None = None) -> AbstractContextManager[Ledger]:
+    def lock_asks(
+        self, meanwhile: Meanwhile | None = None, after: Head | None = None
+    ) -> AbstractContextManager[Ledger]:
         """The lock that asks of this study wait for. It ends with its process, and tells never take it.
 
         It yields the ledger that its holder uses: the first append through it may release the lock at once. While they
-        wait, the next one in the queue calls `meanwhile`, so that it has little left to read when its turn comes."""
+        wait, the next one in the queue calls `meanwhile`, so that it has little left to read when its turn comes.
+
+        after  what its holder has read, and will read on from"""
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -63,6 +71,9 @@ class Store(Protocol):
 
     def list_rows(self, name: str) -> Iterator[Row]:
         """The events of a study as they are stored, whether they are sound or not, as far as they can be read."""
+
+    def use_studies(self, work: Callable[[Shelf], Result], *, writing: bool = False) -> Result:
+        """Do some work with whole studies, in one transaction. If the connection is lost, the work is done again."""
 
     def faults(self) -> list[str]:
         """What is wrong with the tables themselves, in sentences; empty when they are intact."""

@@ -20,6 +20,7 @@ from belated.errors import StoreChanged, Unreadable
 from belated.record.events import Event, parse_event
 
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what decoding a damaged row raises
+NONE = (-1).to_bytes(8, "big", signed=True)  # the length of what is not there
 Columns = tuple[str, int | None, str | None, int, str]  # kind, number, key, part, body
 
 
@@ -38,6 +39,17 @@ class Entry(NamedTuple):
 
     event: Event
     head: Head
+
+
+class Written(NamedTuple):
+    """What an append has done."""
+
+    head: Head  # of the last event
+    since: list[Event]  # all events after the one that was seen, with those that were written; empty if not known
+
+    @property
+    def position(self) -> int:
+        return self.head.position
 
 
 class Row(NamedTuple):
@@ -84,11 +96,14 @@ def extend_chain(head: Head, contents: Iterable[bytes]) -> Iterator[Head]:
 
 
 def _hash_parts(parts: Sequence[str | int | None]) -> bytes:
-    hashed = hashlib.sha256()
+    pieces = list[bytes]()
     for part in parts:
-        text = b"" if part is None else str(part).encode("utf-8", "surrogatepass")
-        hashed.update((-1 if part is None else len(text)).to_bytes(8, "big", signed=True) + text)
-    return hashed.digest()
+        if part is None:
+            pieces.append(NONE)
+        else:
+            text = str(part).encode("utf-8", "surrogatepass")
+            pieces += (len(text).to_bytes(8, "big"), text)
+    return hashlib.sha256(b"".join(pieces)).digest()
 
 
 def follow_chain(rows: Iterable[Row], after: Head, where: str) -> Iterator[Entry]:

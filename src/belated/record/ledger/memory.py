@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from belated.errors import Taken
 from belated.record.events import Asked, Event, Failed, Repeated, Told
-from belated.record.ledger.chain import Entry, Head
+from belated.record.ledger.chain import Entry, Head, Written
 from belated.record.locks import hold, renew_in_children
 
 
@@ -30,14 +30,15 @@ class MemoryLedger:
     def _make_locks(self) -> None:
         self._writing, self._asking = threading.RLock(), threading.RLock()
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
         new = [mark for event in events for mark in list_marks(event)]
         with hold(self._writing):
             self._mark()
             if len(set(new)) < len(new) or not self._once.isdisjoint(new):
                 raise Taken
             self.events.extend(events)  # one step: an interrupt comes before or after
-            return Head(len(self.events), b"")
+            first = -len(events) if seen is None else seen.position
+            return Written(Head(len(self.events), b""), self.events[first:])
 
     def _mark(self) -> None:
         """Note the marks of the events that were appended since. An interrupt leaves some to note again."""
@@ -50,7 +51,7 @@ class MemoryLedger:
         return (Entry(event, Head(place, b"")) for place, event in enumerate(self.events[first:], start=first + 1))
 
     @contextmanager
-    def lock_asks(self, meanwhile: object = None) -> Iterator[MemoryLedger]:
+    def lock_asks(self, meanwhile: object = None, after: Head | None = None) -> Iterator[MemoryLedger]:
         with hold(self._asking):
             yield self
 

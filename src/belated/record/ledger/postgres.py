@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, LiteralString, NoReturn, TypeAlias, TypeVar
+from typing import Any, LiteralString, NamedTuple, NoReturn, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from belated.errors import BelatedError, InvalidInput, Taken, Unavailable, Unreachable, Unreadable
@@ -29,9 +29,11 @@ from belated.record.ledger.chain import (
     Head,
     Origin,
     Row,
+    Written,
     begin_chain,
     explain_seal,
     extend_chain,
+    follow_chain,
     hash_content,
     is_another,
     make_identity,
@@ -39,8 +41,10 @@ from belated.record.ledger.chain import (
     read_on,
     went_back,
 )
+from belated.record.ledger.holders import Holder, name_client
 from belated.record.ledger.schema import read_migrations
-from belated.record.locks import run_in_children
+from belated.record.ledger.shelf import Shelf, ShelfQueries
+from belated.record.locks import ForkLock, hold, run_in_children
 
 try:
     import psycopg
@@ -72,32 +76,56 @@ WRITTEN = "SELECT position, hash FROM belated_events WHERE study = %s AND token 
 TOKENS = "belated_events_tokens"  # the index that keeps a write from being written twice
 # One function and one round trip for any number of events; it commits by itself. The events are sent as JSON, which is
 # cheaper to build than PostgreSQL's arrays.
-APPEND = "SELECT a.written, a.last_position, a.last_hash FROM belated_append(%s, %s, %s, %s, %s) AS a"
+APPEND = "SELECT a.written, a.last_position, a.last_hash, a.between_them FROM belated_append(%s, %s, %s, %s, %s) AS a"
 # The same for an ask, which holds the lock. Its lock becomes that of the transaction, and the commit releases it: not
 # earlier, because the next ask must see this one, and without another round trip.
 APPEND_AND_LEAVE = APPEND.replace(
-    "a.last_hash", "a.last_hash, pg_advisory_xact_lock(%s, %s), pg_advisory_unlock(%s, %s)"
+    "a.between_them", "a.between_them, pg_advisory_xact_lock(%s, %s), pg_advisory_unlock(%s, %s)"
 )
 SPEC: LiteralString = """
 SELECT identity, spec, s.position, s.hash, kind, number, key, part, body, e.hash
 FROM belated_studies AS s LEFT JOIN belated_events AS e ON e.study = s.id AND e.position = 1 WHERE name = %s
 """
 # One statement, so that the study's row and its events are of one moment. The event that was read before comes first.
-READ = """
-SELECT s.position, s.hash, e.position, e.kind, e.number, e.key, e.part, e.body, e.hash
-FROM belated_studies AS s LEFT JOIN belated_events AS e ON e.study = s.id AND e.position >= %s
-WHERE s.identity = %s ORDER BY e.position
-"""
+READ = "SELECT * FROM belated_read(%s, %s)"
 COLUMNS = ("kind", "number", "key", "part", "body", "content")
-# The next ask in the queue holds NEXT, and releases it when its turn comes: at once if no ask is running.
-QUEUE = """
-SELECT pg_advisory_lock(%(next)s, %(study)s),
-    CASE WHEN pg_try_advisory_lock(%(ask)s, %(study)s) THEN pg_advisory_unlock(%(next)s, %(study)s) ELSE false END
-"""
-TURN = "SELECT pg_advisory_lock(%(ask)s, %(study)s), pg_advisory_unlock(%(next)s, %(study)s)"
+OF_ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+ALONE = "LOCK TABLE belated_studies IN EXCLUSIVE MODE"  # others may read
+SHELF = ShelfQueries(
+    studies='SELECT name, identity, spec, sealed, position, hash FROM belated_studies ORDER BY name COLLATE "C"',
+    events="""
+    SELECT e.position, kind, number, key, part, body, e.hash
+    FROM belated_events AS e JOIN belated_studies AS s ON s.id = e.study
+    WHERE s.identity = %(identity)s ORDER BY e.position
+    """,
+    new_study="""
+    INSERT INTO belated_studies (name, identity, spec, sealed, position, hash)
+    VALUES (%(name)s, %(identity)s, %(spec)s, %(sealed)s, %(position)s, %(hash)s)
+    """,
+    new_event="""
+    INSERT INTO belated_events (study, position, kind, number, key, part, body, hash, token, place)
+    SELECT id, %(position)s, %(kind)s, %(number)s, %(key)s, %(part)s, %(body)s, %(hash)s, 'restored', %(position)s
+    FROM belated_studies WHERE identity = %(identity)s
+    """,
+    move_head="""
+    UPDATE belated_studies SET position = %(position)s, hash = %(hash)s WHERE identity = %(identity)s
+    """,
+)
+# Lock and read in one round trip. The next ask in the queue holds NEXT, and releases it when its turn comes.
+QUEUE = "SELECT * FROM belated_queue(%s, %s, %s, %s, %s, %s)"
+TURN = "SELECT * FROM belated_turn(%s, %s, %s, %s, %s, %s)"
 LEAVE = "SELECT pg_advisory_unlock(%s, %s)"
+LOOK = "5s"  # between two looks at who holds a lock
+HOLDERS: LiteralString = """
+SELECT a.pid, extract(epoch FROM a.query_start)::float8, coalesce(a.application_name, ''),
+    coalesce(host(a.client_addr), '')
+FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid) JOIN pg_database AS d ON d.oid = l.database
+WHERE l.locktype = 'advisory' AND l.granted AND l.classid IN (%s, %s) AND l.objid = %s AND l.objsubid = 2
+    AND d.datname = current_database() AND a.pid <> pg_backend_pid()
+"""
 PAUSES = (0.15, 0.45, 1.35, 4.05)  # seconds between attempts to reach a server that was lost
 FIRST = 2.0  # seconds, at most, to reach a server for the first time
+MOST_CONNECTING = 10.0  # seconds that a fork waits for those who are just connecting
 # What libpq does about a network that goes silent, unless the url says otherwise. With the attempts to connect again
 # that follow, a call is answered or fails within 30 seconds.
 CLIENT_LIMITS: dict[str, Any] = {
@@ -116,6 +144,7 @@ SERVER_LIMITS = {
     "tcp_user_timeout": "20s",
     "idle_in_transaction_session_timeout": "30s",
     "client_connection_check_interval": "5s",
+    "default_transaction_isolation": "read committed",  # what is read after a lock is taken is what there is then
 }
 # Only what this server knows, and what neither the url nor PGOPTIONS sets ("client").
 LIMIT_SESSION = """
@@ -124,11 +153,26 @@ WHERE source <> 'client'
 """
 
 
+_open: weakref.WeakSet[Connection] = weakref.WeakSet()  # every connection of this process
+_connecting: weakref.WeakSet[Connecting] = weakref.WeakSet()
+
+
+class Connecting:
+    """An attempt to connect, while it lasts."""
+
+
 def connect(url: str) -> Connection:
     """A new connection that notices when the network is gone, on both sides."""
     stated = psycopg.conninfo.conninfo_to_dict(url)
     limits = {name: limit for name, limit in CLIENT_LIMITS.items() if name not in stated}
-    connection = psycopg.connect(url, autocommit=True, **limits)
+    attempt = Connecting()
+    with hold(_forking):
+        _connecting.add(attempt)
+    try:
+        connection = psycopg.connect(url, autocommit=True, fallback_application_name=name_client(), **limits)
+        _open.add(connection)
+    finally:
+        _connecting.discard(attempt)
     try:
         limit_session(connection)
     except BaseException:
@@ -147,7 +191,11 @@ def limit_session(connection: Connection) -> None:
         connection.execute(LIMIT_SESSION, (json.dumps(limits),))
 
 
-_open: weakref.WeakSet[Connection] = weakref.WeakSet()  # every connection of this process
+def _wait_before_fork() -> None:
+    """A socket of which nothing is known yet could not be closed in the child."""
+    until = time.monotonic() + MOST_CONNECTING
+    while _connecting and time.monotonic() < until:
+        time.sleep(1e-3)
 
 
 def _close_sockets_in_child() -> None:
@@ -156,9 +204,13 @@ def _close_sockets_in_child() -> None:
         if not connection.closed:
             os.close(connection.fileno())  # without a word to the server
     _open.clear()
+    _connecting.clear()
 
 
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(before=_wait_before_fork)
 run_in_children(_close_sockets_in_child)
+_forking = ForkLock()  # held over a fork, before it waits: nobody begins to connect
 
 
 def _close_connections(connections: list[Connection], process: int) -> None:
@@ -229,6 +281,14 @@ class PostgresStore:
         for position, *words, hash_ in self.run(lambda c: c.execute(query, (name,)).fetchall()):
             yield Row(position, tuple(words), hash_)
 
+    def use_studies(self, work: Callable[[Shelf], Result], *, writing: bool = False) -> Result:
+        def once(connection: Connection) -> Result:
+            with connection.transaction():
+                connection.execute(ALONE if writing else OF_ONE_MOMENT)
+                return work(Shelf(connection, SHELF))
+
+        return self.run(once)
+
     def remarks(self) -> list[str]:
         sealed: LiteralString = "SELECT name, sealed FROM belated_studies WHERE sealed > 0 ORDER BY name"
         return [explain_seal(name, count) for name, count in self.run(lambda c: c.execute(sealed).fetchall())]
@@ -262,7 +322,6 @@ class PostgresStore:
                 if not connection.closed:
                     return connection
         connection = connect(self.url)
-        _open.add(connection)
         self._reached = True
         return connection
 
@@ -363,6 +422,26 @@ def _seal(connection: Connection) -> None:
         )
 
 
+class Writing(NamedTuple):
+    """Something to append."""
+
+    events: Sequence[Event]
+    seen: Head | None
+    token: str
+    text: str  # the events as JSON, with their hashes
+
+    @classmethod
+    def of(cls, events: Sequence[Event], seen: Head | None) -> Writing:
+        rows = [event_to_columns(event) for event in events]
+        new = [dict(zip(COLUMNS, (*row, hash_content(row).hex()), strict=True)) for row in rows]
+        return cls(events, seen, secrets.token_hex(16), json.dumps(new))
+
+    @property
+    def words(self) -> tuple[Any, ...]:
+        """The arguments of APPEND, after the study."""
+        return *(self.seen or (None, None)), self.token, self.text
+
+
 @dataclass(frozen=True)
 class PostgresLedger:
     """The events of one study in the database."""
@@ -372,58 +451,60 @@ class PostgresLedger:
     identity: str
     start: Head
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
-        return self.write(self.encode_events(events, seen))
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
+        return self.write(Writing.of(events, seen))
 
-    def encode_events(self, events: Sequence[Event], seen: Head | None) -> tuple[Any, ...]:
-        """The arguments of APPEND: the study, the event that was seen, a new token, and the events."""
-        rows = [event_to_columns(event) for event in events]
-        new = [dict(zip(COLUMNS, (*row, hash_content(row).hex()), strict=True)) for row in rows]
-        return self.identity, *(seen or self.start), secrets.token_hex(16), json.dumps(new)
-
-    def write(self, words: tuple[Any, ...], *, tried: bool = False) -> Head:
+    def write(self, writing: Writing, *, tried: bool = False) -> Written:
         """Append. With `tried`, an earlier attempt may have succeeded without an answer, or may still be running."""
 
-        def work(connection: Connection) -> Head:
+        def work(connection: Connection) -> Written:
             nonlocal tried
             if not tried:
                 tried = True
-                return self.read_head(connection.execute(APPEND, words), words)
+                return self.read_answer(connection.execute(APPEND, (self.identity, *writing.words)), writing)
             with connection.transaction():
                 connection.execute(WAITING, (self.study,))
-                row = connection.execute(WRITTEN, (self.study, words[3])).fetchone()
-                return Head(*row) if row is not None else self.read_head(connection.execute(APPEND, words), words)
+                row = connection.execute(WRITTEN, (self.study, writing.token)).fetchone()
+                if row is not None:
+                    return Written(Head(*row), [])
+                return self.read_answer(connection.execute(APPEND, (self.identity, *writing.words)), writing)
 
         try:
             return self.store.run(work)
         except psycopg.errors.UniqueViolation:
             raise Taken from None
 
-    def read_head(self, written: psycopg.Cursor[Any], words: tuple[Any, ...]) -> Head:
-        """The head after what APPEND has written with these words."""
-        row = written.fetchone()
+    def read_answer(self, answer: psycopg.Cursor[Any], writing: Writing) -> Written:
+        """What APPEND has done."""
+        row = answer.fetchone()
         if row is None or row[1] is None:
             raise is_another(self.store.shown)
-        found, position, hash_, *_ = row
+        found, position, hash_, between, *_ = row
+        seen = writing.seen or self.start
         if not found:
-            raise went_back(Head(*words[1:3]), self.store.shown)
-        return Head(position, hash_)
+            raise went_back(seen, self.store.shown)
+        rows = (Row(place, tuple(words), bytes.fromhex(hex_)) for place, *words, hex_ in between or ())
+        since = [entry.event for entry in follow_chain(rows, seen, self.store.shown)]
+        return Written(Head(position, hash_), [*since, *writing.events])
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
-        return self.read_with(lambda *words: self.store.run(lambda c: c.execute(*words).fetchall()), after)
-
-    def read_with(self, fetch: Callable[..., list[Any]], after: Head | None) -> Iterator[Entry]:
-        """The events after a head; fetch(query, words) gives the rows of a query."""
         after = after or self.start
-        found = fetch(READ, (after.position, self.identity))
+        return self.read_on(
+            self.store.run(lambda c: c.execute(READ, (self.identity, after.position)).fetchall()), after
+        )
+
+    def read_on(self, found: Sequence[Sequence[Any]], after: Head) -> Iterator[Entry]:
+        """The events after one that was read before, of what READ has found."""
         if not found:
             raise is_another(self.store.shown)
         rows = [Row(position, tuple(words), hash_) for _, _, position, *words, hash_ in found if position is not None]
         return read_on(rows, after, Head(*found[0][:2]), self.store.shown)
 
     @contextmanager
-    def lock_asks(self, meanwhile: Callable[[PostgresTurn], object] | None = None) -> Iterator[PostgresTurn]:
-        turn = PostgresTurn(self)
+    def lock_asks(
+        self, meanwhile: Callable[[PostgresTurn], object] | None = None, after: Head | None = None
+    ) -> Iterator[PostgresTurn]:
+        turn = PostgresTurn(self, (after or self.start).position)
         try:
             try:
                 self.store.retry(lambda: turn.begin(meanwhile))
@@ -444,23 +525,41 @@ class PostgresTurn:
     If the connection is lost, so is the lock, and another ask may come first: the ask then goes on without the lock."""
 
     ledger: PostgresLedger
+    position: int  # up to which its holder has read
     connection: Connection | None = None  # while it is this turn's
     holding: bool = False
+    _found: list[tuple[Any, ...]] = field(default_factory=list)  # read together with the lock, from `position` on
 
     def begin(self, meanwhile: Callable[[PostgresTurn], object] | None) -> None:
         """Wait for the lock."""
         self.connection = connection = self.ledger.store.take()
-        locks = {"next": NEXT_LOCK, "ask": ASK_LOCK, "study": self.ledger.study}
         try:
-            row = connection.execute(QUEUE, locks).fetchone()
-            if row is None or not row[1]:
+            if not self._wait(connection, QUEUE):
                 if meanwhile is not None:
                     meanwhile(self)
-                connection.execute(TURN, locks)
+                self._wait(connection, TURN)
             self.holding = True
         except BaseException:
             self.drop_connection()  # which releases the locks too
             raise
+
+    def _wait(self, connection: Connection, statement: LiteralString) -> bool:
+        """Wait for a lock, and read; whether it is this one's turn. A stopped holder is not waited for long."""
+        locks, since = (ASK_LOCK, NEXT_LOCK, self.ledger.study), dict[Holder, float]()
+        while True:
+            try:
+                words = (*locks, LOOK, self.ledger.identity, self.position)
+                found = connection.execute(statement, words).fetchall()
+            except psycopg.errors.LockNotAvailable:
+                now = time.monotonic()
+                holders = [Holder(*row) for row in connection.execute(HOLDERS, locks).fetchall()]
+                since = {holder: since.get(holder, now) for holder in holders}
+                for holder, first in since.items():
+                    if now - first >= holder.longest:
+                        raise holder.explain(f"for asks in {self.ledger.store.shown}") from None
+                continue
+            self._found = [row[1:] for row in found]
+            return not found or bool(found[0][0])
 
     def end(self) -> None:
         """Release the lock, if that has not happened, and give the connection back."""
@@ -481,33 +580,40 @@ class PostgresTurn:
             self.connection.close()
         self.connection, self.holding = None, False
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
-        words, lock = self.ledger.encode_events(events, seen), (ASK_LOCK, self.ledger.study)
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
+        writing, lock, self._found = Writing.of(events, seen), (ASK_LOCK, self.ledger.study), []
         if self.connection is None or not self.holding:
-            return self.ledger.write(words)
+            return self.ledger.write(writing)
         try:
             with self.ledger.store.explain_errors():
-                written = self.connection.execute(APPEND_AND_LEAVE, (*lock, *lock, *words))
+                words = (*lock, *lock, self.ledger.identity, *writing.words)
+                answer = self.connection.execute(APPEND_AND_LEAVE, words)
         except psycopg.errors.UniqueViolation:
             raise Taken from None
         except GONE:
             self.drop_connection()
-            return self.ledger.write(words, tried=True)
+            return self.ledger.write(writing, tried=True)
         self.holding = False
-        return self.ledger.read_head(written, words)
+        return self.ledger.read_answer(answer, writing)
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
+        after = after or self.ledger.start
+        found, self._found = self._found, []
+        if found and self.position <= after.position <= found[0][0]:
+            self.position, last = found[0][0], after.position
+            return self.ledger.read_on([row for row in found if row[2] is None or row[2] >= last], after)
         if self.connection is None:
             return self.ledger.read(after)
-        connection = self.connection
         try:
             with self.ledger.store.explain_errors():
-                return self.ledger.read_with(lambda *words: connection.execute(*words).fetchall(), after)
+                return self.ledger.read_on(
+                    self.connection.execute(READ, (self.ledger.identity, after.position)).fetchall(), after
+                )
         except GONE:
             self.drop_connection()
             return self.ledger.read(after)
 
-    def lock_asks(self, meanwhile: object = None) -> NoReturn:
+    def lock_asks(self, meanwhile: object = None, after: Head | None = None) -> NoReturn:
         raise RuntimeError("an ask already holds the lock; it cannot take it again")
 
     def close(self) -> None:

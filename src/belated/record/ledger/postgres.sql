@@ -46,10 +46,11 @@ DROP INDEX belated_events_tokens;
 CREATE UNIQUE INDEX belated_events_tokens ON belated_events (study, token, place);
 
 -- Append events to a study, whose row is locked, so positions are in order of commit. A position that was seen before must
--- still have its hash: if not, or if there is no such study, nothing is written, and written is false.
+-- still have its hash: if not, or if there is no such study, nothing is written, and written is false. What others wrote
+-- after it is returned too. (A null position: nothing was seen.)
 CREATE FUNCTION belated_append(
     which TEXT, seen_position BIGINT, seen_hash BYTEA, write_token TEXT, new_events JSON,
-    OUT written BOOLEAN, OUT last_position BIGINT, OUT last_hash BYTEA
+    OUT written BOOLEAN, OUT last_position BIGINT, OUT last_hash BYTEA, OUT between_them JSON
 ) LANGUAGE plpgsql AS $$
 DECLARE
     one RECORD;
@@ -68,6 +69,12 @@ BEGIN
     ) THEN
         RETURN;
     END IF;
+    IF seen_position < one.position THEN
+        SELECT json_agg(json_build_array(
+            e.position, e.kind, e.number, e.key, e.part, e.body, encode(e.hash, 'hex')
+        ) ORDER BY e.position) INTO between_them
+        FROM belated_events AS e WHERE e.study = one.id AND e.position > seen_position;
+    END IF;
     FOR new IN
         SELECT * FROM ROWS FROM (json_to_recordset(new_events) AS (
             kind TEXT, number BIGINT, key TEXT, part INTEGER, body TEXT, content TEXT
@@ -82,5 +89,47 @@ BEGIN
     END LOOP;
     UPDATE belated_studies SET position = last_position, hash = last_hash WHERE id = one.id;
     written := true;
+END
+$$;
+
+-- The head of a study and its events from a position on, at one moment; one row without an event if there is none.
+CREATE FUNCTION belated_read(which TEXT, since BIGINT) RETURNS TABLE (
+    head_position BIGINT, head_hash BYTEA,
+    event_position BIGINT, kind TEXT, number BIGINT, key TEXT, part INTEGER, body TEXT, hash BYTEA
+) LANGUAGE sql STABLE AS $$
+    SELECT s.position, s.hash, e.position, e.kind, e.number, e.key, e.part, e.body, e.hash
+    FROM belated_studies AS s LEFT JOIN belated_events AS e ON e.study = s.id AND e.position >= since
+    WHERE s.identity = which ORDER BY e.position
+$$;
+
+-- Asks of a study wait for the lock ask, at most so long, and the next of them holds the lock next. Wait to be the next; if
+-- no ask is running, it is this one's turn at once. Then read: not earlier, so that what the ask before wrote is there.
+CREATE FUNCTION belated_queue(ask INTEGER, next INTEGER, study INTEGER, longest TEXT, which TEXT, since BIGINT)
+RETURNS TABLE (
+    turn BOOLEAN, head_position BIGINT, head_hash BYTEA,
+    event_position BIGINT, kind TEXT, number BIGINT, key TEXT, part INTEGER, body TEXT, hash BYTEA
+) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('lock_timeout', longest, true);
+    PERFORM pg_advisory_lock(next, study);
+    turn := pg_try_advisory_lock(ask, study);
+    IF turn THEN
+        PERFORM pg_advisory_unlock(next, study);
+    END IF;
+    RETURN QUERY SELECT turn, r.* FROM belated_read(which, since) AS r;
+END
+$$;
+
+-- The next one waits for its turn, and reads.
+CREATE FUNCTION belated_turn(ask INTEGER, next INTEGER, study INTEGER, longest TEXT, which TEXT, since BIGINT)
+RETURNS TABLE (
+    turn BOOLEAN, head_position BIGINT, head_hash BYTEA,
+    event_position BIGINT, kind TEXT, number BIGINT, key TEXT, part INTEGER, body TEXT, hash BYTEA
+) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('lock_timeout', longest, true);
+    PERFORM pg_advisory_lock(ask, study);
+    PERFORM pg_advisory_unlock(next, study);
+    RETURN QUERY SELECT true, r.* FROM belated_read(which, since) AS r;
 END
 $$;

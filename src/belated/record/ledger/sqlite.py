@@ -19,14 +19,13 @@ import os
 import shutil
 import sqlite3
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from belated.errors import BelatedError, InvalidInput, StoreChanged, Taken, Unavailable, Unreachable, Unreadable
@@ -36,6 +35,7 @@ from belated.record.ledger.chain import (
     Head,
     Origin,
     Row,
+    Written,
     begin_chain,
     explain_seal,
     extend_chain,
@@ -44,46 +44,57 @@ from belated.record.ledger.chain import (
     make_identity,
     parse_spec,
     read_on,
-    went_back,
 )
 from belated.record.ledger.passwords import mask_password
+from belated.record.ledger.rest import (
+    close_and_rest,
+    find_log,
+    has_log,
+    is_awake,
+    is_frozen,
+    put_to_rest,
+    share_log,
+    wake,
+)
 from belated.record.ledger.schema import read_migrations, split_statements
-from belated.record.locks import hold
+from belated.record.ledger.shelf import Shelf, ShelfQueries
+from belated.record.locks import ForkLock, hold
 from belated.validation import format_value
 
 try:
-    from belated.record.ledger.file_locks import hold_first
+    from belated.record.ledger.file_locks import WRITES, hold_first
 except ModuleNotFoundError:
     raise Unavailable(
         "a SQLite study needs the file locks of a POSIX system such as Linux or macOS; "
         "here a study can be kept in memory or in PostgreSQL"
     ) from None
 
+Result = TypeVar("Result")
+
 APPLICATION = 0x62656C61  # "bela", in the file's header
 LONGEST_ENDING = "-lock"  # of the files beside the database
 PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
-WRITES = 0  # the queue of all writers; asks of study 1, 2, ... have queues 1, 2, ...
 
 
-_using = threading.RLock()  # held while a connection of this process is in use, and over a fork
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
-
-
-def _close_before_fork() -> None:
-    _using.acquire()
-    for one in list(_stores):
-        one.close()
-
-
-def _start_again_in_child() -> None:
-    global _using
-    _using = threading.RLock()
 
 
 def _close_all() -> None:
     """Close what is open, in order: the last process out leaves everything in the file itself."""
     for one in list(_stores):
         one.close()
+
+
+def _close_before_fork() -> None:
+    try:
+        _close_all()
+    except BaseException:
+        _close_all()  # an interrupt comes once
+        raise
+
+
+os.register_at_fork(before=_close_before_fork)
+_using = ForkLock()  # held while a connection of this process is in use, and over a fork, before all is closed
 
 
 @cache
@@ -96,11 +107,6 @@ def _close_at_exit(process: int) -> None:
 atexit.register(_close_all)
 
 
-os.register_at_fork(
-    before=_close_before_fork, after_in_parent=lambda: _using.release(), after_in_child=_start_again_in_child
-)
-
-
 def find_path(url: str) -> Path:
     """The file of sqlite:///relative.db or sqlite:////absolute.db."""
     parts = urlsplit(url)
@@ -111,14 +117,22 @@ def find_path(url: str) -> Path:
     return path
 
 
+def make_url(path: Path) -> str:
+    """The url of a file."""
+    return f"sqlite:///{quote(str(path.absolute()))}"
+
+
 def copy_files(path: Path, folder: Path) -> Path:
-    """Copy a file with its write-ahead log into a folder, while nobody writes."""
+    """Copy a file with its logs into a folder, while nobody writes."""
     try:
-        locked = path.with_name(f"{path.name}-lock").exists()
-        with hold_first(os.path.realpath(path), WRITES) if locked else nullcontext():
-            for each in (path, path.with_name(f"{path.name}-wal")):
-                if each == path or each.exists():
-                    shutil.copy(each, folder / each.name)
+        locked = find_log(path, "-lock").exists()
+        with hold(_using):
+            _close_all()  # whoever closes any descriptor of a file loses all of its locks on it
+            with hold_first(os.path.realpath(path), WRITES) if locked else nullcontext():
+                shutil.copy(path, folder / path.name)
+                for ending in ("-wal", "-journal"):
+                    if (log := find_log(path, ending)).exists():
+                        shutil.copy(log, folder / f"{path.name}{ending}")
     except OSError as error:
         raise Unreachable(f"the file {path} cannot be opened ({error.strerror or error})") from None
     return folder / path.name
@@ -131,8 +145,12 @@ class SQLiteStore:
     path: Path
     _connection: sqlite3.Connection | None = field(default=None, repr=False)
     _file: tuple[int, int] | None = field(default=None, repr=False)  # device and inode of what is open
+    _log: tuple[int, int] | None = field(
+        default=None, repr=False
+    )  # device and inode of its write-ahead log, once written
     _name: str = field(default="", repr=False)  # its path without links
     _folder: str = field(default="", repr=False)  # device and inode of its folder
+    _awake: bool = field(default=False, repr=False)  # whether this connection knows that there is a write-ahead log
 
     @classmethod
     def at(cls, url: str, *, create: bool) -> SQLiteStore:
@@ -191,15 +209,29 @@ class SQLiteStore:
             position, *words, hash_ = found[0]
             yield Row(position, tuple(words), hash_)
 
-    def adopt(self, name: str, origin: Origin, rows: Sequence[Row]) -> None:
-        """Store a study that comes from elsewhere, with its id and its events."""
-        head = rows[-1].head if rows else begin_chain(origin.identity, origin.spec)
-        sealed = min(origin.sealed, head.position)
-        insert = "INSERT INTO studies (name, identity, spec, sealed, position, hash) VALUES (?, ?, ?, ?, ?, ?)"
-        with self.lock_writes() as connection:
-            study = connection.execute(insert, (name, origin.identity, origin.spec, sealed, *head)).lastrowid
-            placed = [(study, row.position, *row.columns, row.hash) for row in rows]
-            connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", placed)
+    def use_studies(self, work: Callable[[Shelf], Result], *, writing: bool = False) -> Result:
+        if writing:
+            with self.lock_writes() as connection:
+                return work(Shelf(connection, SHELF))
+        try:
+            with hold(_using):
+                self.connection.execute("BEGIN")
+                try:
+                    return work(Shelf(self.connection, SHELF))
+                finally:
+                    self.connection.rollback()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise self._explain_errors(error, "read") from None
+
+    def copy_to(self, path: Path) -> None:
+        """Copy everything, as it is at one moment, into another file. Others may write meanwhile."""
+        try:
+            with hold(_using), closing(sqlite3.connect(path, isolation_level=None)) as target:
+                self.connection.backup(target)
+                target.execute("DELETE FROM place")  # it is another file
+                put_to_rest(target)
+        except sqlite3.Error as error:
+            raise self._explain_errors(error, "copied") from None
 
     @property
     def shown(self) -> str:
@@ -252,7 +284,7 @@ class SQLiteStore:
                     self._finalizer()
             except BelatedError:
                 self._finalizer()
-            self._connection = None
+            self._connection = self._log = None
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -262,9 +294,9 @@ class SQLiteStore:
             self.close()
         if self._connection is None:
             connection = self._connect()
-            self._file, self._name = found, os.path.realpath(self.path)
+            self._file, self._name, self._awake = found, os.path.realpath(self.path), False
             self._folder = "{0.st_dev}:{0.st_ino}".format(os.stat(os.path.dirname(self._name)))
-            self._finalizer = weakref.finalize(self, connection.close)
+            self._finalizer = weakref.finalize(self, close_and_rest, connection, self.path, found)
             self._finalizer.atexit = False
             _close_at_exit(os.getpid())
             _stores.add(self)
@@ -279,57 +311,72 @@ class SQLiteStore:
             raise Unreachable(f"{self.shown} cannot be opened ({error.strerror})") from None
         return found.st_dev, found.st_ino
 
+    def _identify_log(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(f"{self._name}-wal")
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
+
     def _connect(self) -> sqlite3.Connection:
         try:
-            # mode=rw: a file that is gone is not made again
-            url = f"file:{quote(os.fsencode(self.path))}?mode=rw"
-            connection = sqlite3.connect(url, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
+            return _open_connection(self.path)
         except sqlite3.OperationalError as error:
             raise Unreachable(f"{self.shown} cannot be opened ({error})") from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
-        return connection
 
     @contextmanager
     def lock_writes(self) -> Iterator[sqlite3.Connection]:
         """One transaction, under the lock that all writers wait for; it ends in the file that the path names."""
-        with self._transact() as connection:
-            moved = self._claim_name(connection)
-            yield connection
-        if moved:  # known under every name from now on
-            self.fetch("PRAGMA wal_checkpoint(FULL)")
+        with self._hold_writes() as connection:
+            if not self._awake:
+                with self._transact(connection):
+                    moved = self._claim_name(connection)  # before there is a log: whoever copies the file has it
+                wake(connection)
+                share_log(self.path)
+                _publish(connection, moved)
+                self._awake = True
+            with self._transact(connection):
+                moved = self._claim_name(connection)
+                yield connection
+            _publish(connection, moved)
 
     @contextmanager
-    def _transact(self) -> Iterator[sqlite3.Connection]:
+    def _hold_writes(self) -> Iterator[sqlite3.Connection]:
         try:
             with hold(_using), self.hold_first(WRITES):
                 connection = self.connection
                 if connection.in_transaction:
                     connection.rollback()  # an interrupt came just before it was
-                try:
-                    connection.execute("BEGIN IMMEDIATE")
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    connection.rollback()
-                    raise
-                self._check_path()
+                yield connection
         except sqlite3.Error as error:
             self.close()  # its state is unknown
             raise self._explain_errors(error, "written") from None
 
+    @contextmanager
+    def _transact(self, connection: sqlite3.Connection) -> Iterator[None]:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            self._log = self._log or self._identify_log()
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.rollback()
+            raise
+        self._check_path()
+
     def _check_path(self) -> None:
         """Nothing is acknowledged that the path does not show."""
         try:
-            same = self._identify() == self._file
-        except Unreachable:
+            same = self._identify() == self._file and self._identify_log() == self._log and self.path.stat().st_size > 0
+        except (Unreachable, OSError):
             same = False
         if not same:
             self.close()
             raise StoreChanged(
-                f"{self.shown} was deleted, moved or replaced while it was open; what was written last is not in it"
+                f"{self.shown}, or its write-ahead log, was deleted, moved or replaced while it was open; "
+                "what was written last is not in it"
             )
 
     def _claim_name(self, connection: sqlite3.Connection) -> bool:
@@ -340,19 +387,9 @@ class SQLiteStore:
         if kept == (self._name, self._folder):
             return False
         if kept is not None and os.path.realpath(kept[0]) != self._name:
-            other = Path(kept[0])
-            if (other.name, kept[1]) == (os.path.basename(self._name), self._folder):
+            if self._is_here(*kept):
                 return False  # the same folder, mounted at two places
-            if other.exists() and os.path.samefile(other, self._name):
-                raise Unreachable(
-                    f"{self._name} and {other} are two names of one file, whose changes would be lost to each other; "
-                    f"use {other}, or remove one of the two names"
-                )
-            if not other.exists() and _has_wal(other):
-                raise Unreachable(
-                    f"{self._name} was moved away from its newest events, which are in {other}-wal; "
-                    "move that file along too"
-                )
+            self._refuse_second_name(Path(kept[0]))
         connection.execute("DELETE FROM place")
         connection.execute("INSERT INTO place VALUES (?, ?)", (self._name, self._folder))
         return True
@@ -360,6 +397,8 @@ class SQLiteStore:
     def hold_first(self, queue: int, waiting: Callable[[], object] | None = None) -> AbstractContextManager[None]:
         """Be the first one of a queue beside the file; `waiting` is called by whoever is next."""
         self._identify()  # if it is gone, that is what to say
+        if not os.access(self.path, os.W_OK):
+            raise Unreachable(f"{self.shown} can be read here, and not written; copy it to where it can be")
         return hold_first(self._name or os.path.realpath(self.path), queue, waiting)
 
     def _migrate(self, create: bool) -> None:
@@ -367,7 +406,7 @@ class SQLiteStore:
         newest = max(steps := read_migrations("sqlite.sql"))
         try:
             with hold(_using):
-                connection = self.connection
+                had_log, connection = has_log(self.path), self.connection
                 connection.execute("BEGIN")  # in one transaction: another process may be creating the tables
                 (application,) = connection.execute("PRAGMA application_id").fetchone()
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -378,9 +417,7 @@ class SQLiteStore:
             raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
         if tables and application != APPLICATION:
             raise Unreadable(f"{self.path} belongs to another program; name another file")
-        if self.path.stat().st_size % page and not _has_wal(
-            self.path
-        ):  # SQLite would take the rest of the page for zeros
+        if self.path.stat().st_size % page and not had_log:  # SQLite would take the rest of the page for zeros
             raise Unreadable(f"the file {self.path} is damaged (it ends in the middle of a page); copy it again")
         if version < 0:
             raise Unreadable(f"the file {self.path} is damaged (its schema is {version})")
@@ -388,27 +425,81 @@ class SQLiteStore:
             raise Unreadable(f"{self.path} was written by a newer belated (schema {version}, this one knows {newest})")
         if not tables and not create:
             raise Unreadable(f"{self.path} is empty; create a study in it first")
+        if version > 1:  # the header of schema 1 says "in use" for ever
+            self._refuse_bare_copy(had_log)
         if version == newest:
             return
-        try:
-            with hold(_using), self.hold_first(WRITES):
-                self.connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.Error as error:
-            raise self._explain_errors(error, "written") from None
-        with self._transact() as connection:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have done it
-            for step in range(version + 1, newest + 1):
-                for statement in split_statements(steps[step]):
-                    connection.execute(statement)
-            if version == 1:
-                _seal(connection)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {newest}")
+        with self._hold_writes() as connection:
+            with self._transact(connection):
+                (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have done it
+                for step in range(version + 1, newest + 1):
+                    for statement in split_statements(steps[step]):
+                        connection.execute(statement)
+                if version == 1:
+                    _seal(connection)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {newest}")
+                moved = self._claim_name(connection)
+            _publish(connection, moved)  # a file of schema 1 has a log
+
+    def _refuse_bare_copy(self, had_log: bool) -> None:
+        """Refuse a copy that was made while the file was in use, without the log that has its newest events."""
+        with hold(_using):
+            connection = self.connection
+            kept = self.fetch("SELECT path, folder FROM place") if is_awake(connection) else []
+        if not kept or self._is_here(*kept[0]):  # it is in use, or was killed just before it came to rest
+            return
+        self._finalizer.detach()
+        connection.close()  # as it is: what it says stays true
+        self._connection = None
+        other = Path(kept[0][0])
+        self._refuse_second_name(other)
+        if had_log:
+            return
+        with suppress(Unreachable), self.hold_first(WRITES):
+            if has_log(self.path):  # somebody began to use it at this moment
+                return
+        if not other.exists() and has_log(other):
+            raise Unreachable(
+                f"{self._name} was moved away from its newest events, which are in {other}-wal; "
+                "move that file along too"
+            )
+        raise Unreachable(
+            f"{self._name} was copied while it was in use, without its newest events: they were in the -wal beside "
+            f"{other}; copy with belated backup, or keep what is here with belated check --repair NEW"
+        )
+
+    def _refuse_second_name(self, other: Path) -> None:
+        if other.exists() and os.path.samefile(other, self._name):
+            raise Unreachable(
+                f"{self._name} and {other} are two names of one file, whose changes would be lost to each other; "
+                f"use {other}, or remove one of the two names"
+            )
+
+    def _is_here(self, path: str, folder: str) -> bool:
+        """Whether a name that the file has kept is the one by which it is open now, perhaps through another mount."""
+        return (os.path.basename(path), folder) == (os.path.basename(self._name), self._folder)
 
 
-def _has_wal(path: Path) -> bool:
-    wal = path.with_name(f"{path.name}-wal")
-    return wal.exists() and wal.stat().st_size > 0
+def _publish(connection: sqlite3.Connection, moved: bool) -> None:
+    """Make a new name of the file known under every name that it has."""
+    if moved:
+        connection.execute("PRAGMA wal_checkpoint(FULL)")
+
+
+def _open_connection(path: Path) -> sqlite3.Connection:
+    url = f"file:{quote(os.fsencode(path))}?mode=rw"  # a file that is gone is not made again
+    connection = sqlite3.connect(url, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA schema_version")
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        if not (isinstance(error, sqlite3.OperationalError) and is_frozen(path)):
+            raise
+        connection = sqlite3.connect(f"{url}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
 
 
 def _seal(connection: sqlite3.Connection) -> None:
@@ -441,6 +532,22 @@ SELECT s.position, s.hash, e.position, e.kind, e.number, e.key, e.part, e.body, 
 FROM studies AS s LEFT JOIN events AS e ON e.study = s.id AND e.position >= ?
 WHERE s.identity = ? ORDER BY e.position
 """
+SHELF = ShelfQueries(
+    studies="SELECT name, identity, spec, sealed, position, hash FROM studies ORDER BY name",
+    events="""
+    SELECT e.position, kind, number, key, part, body, e.hash FROM events AS e JOIN studies AS s ON s.id = e.study
+    WHERE s.identity = :identity ORDER BY e.position
+    """,
+    new_study="""
+    INSERT INTO studies (name, identity, spec, sealed, position, hash)
+    VALUES (:name, :identity, :spec, :sealed, :position, :hash)
+    """,
+    new_event="""
+    INSERT INTO events SELECT id, :position, :kind, :number, :key, :part, :body, :hash FROM studies
+    WHERE identity = :identity
+    """,
+    move_head="UPDATE studies SET position = :position, hash = :hash WHERE identity = :identity",
+)
 
 
 @dataclass(frozen=True)
@@ -452,14 +559,13 @@ class SQLiteLedger:
     identity: str
     start: Head
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Head:
+    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
         rows = [event_to_columns(event) for event in events]
         with self.store.lock_writes() as connection:
             study, head = self._find_head(connection)
-            if seen is not None and seen.position and seen != head:
-                query = "SELECT hash FROM events WHERE study = ? AND position = ?"
-                if connection.execute(query, (study, seen.position)).fetchone() != (seen.hash,):
-                    raise went_back(seen, self.store.shown)
+            between = list[Entry]()
+            if seen is not None and seen != head:
+                between += self._read_on(connection.execute(READ, (seen.position, self.identity)).fetchall(), seen)
             heads = list(extend_chain(head, map(hash_content, rows)))
             placed = [(study, one.position, *words, one.hash) for one, words in zip(heads, rows, strict=True)]
             try:
@@ -467,7 +573,7 @@ class SQLiteLedger:
             except sqlite3.IntegrityError:
                 raise Taken from None
             connection.execute("UPDATE studies SET position = ?, hash = ? WHERE id = ?", (*heads[-1], study))
-        return heads[-1]
+        return Written(heads[-1], [*(entry.event for entry in between), *events])
 
     def _find_head(self, connection: sqlite3.Connection) -> tuple[int, Head]:
         """The study's row, and its head."""
@@ -479,14 +585,19 @@ class SQLiteLedger:
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
         after = after or self.start
-        found = self.store.fetch(READ, after.position, self.identity)
+        return self._read_on(self.store.fetch(READ, after.position, self.identity), after)
+
+    def _read_on(self, found: list[Any], after: Head) -> Iterator[Entry]:
+        """The events after one that was read before, of what READ has found."""
         if not found:
             raise is_another(self.store.shown)
         rows = [Row(position, tuple(words), hash_) for _, _, position, *words, hash_ in found if position is not None]
         return read_on(rows, after, Head(*found[0][:2]), self.store.shown)
 
     @contextmanager
-    def lock_asks(self, meanwhile: Callable[[SQLiteLedger], object] | None = None) -> Iterator[SQLiteLedger]:
+    def lock_asks(
+        self, meanwhile: Callable[[SQLiteLedger], object] | None = None, after: Head | None = None
+    ) -> Iterator[SQLiteLedger]:
         ready = None if meanwhile is None else partial(meanwhile, self)
         with self.store.hold_first(self.study, ready):
             yield self

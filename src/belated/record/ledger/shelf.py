@@ -1,0 +1,86 @@
+"""Whole studies, with id, settings and every event as it is stored: to copy them from one store to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from belated.record.ledger.chain import Head, Origin, Row, begin_chain, parse_spec, read_on
+
+COLUMNS = ("position", "kind", "number", "key", "part", "body", "hash")
+
+
+class WholeStudy(NamedTuple):
+    """A study with all of its events."""
+
+    name: str
+    origin: Origin
+    head: Head  # as its store has it
+    rows: Sequence[Row]
+
+    @property
+    def heads(self) -> list[Head]:
+        """As created, and after each event, as they are stored."""
+        return [begin_chain(self.origin.identity, self.origin.spec), *(row.head for row in self.rows)]
+
+    def verify(self, where: str) -> None:
+        """Go through its events, from the first to the head; the first one that does not fit is named."""
+        first = (*self.rows[0].columns, self.rows[0].hash) if self.rows else (None,) * 6
+        parse_spec((self.origin.identity, self.origin.spec, *self.head, *first), where)
+        for _ in read_on(self.rows, self.heads[0], self.head, where):
+            pass
+
+
+@dataclass(frozen=True)
+class ShelfQueries:
+    """What a shelf says to its database, with parameters by name."""
+
+    studies: str  # -> name, identity, spec, sealed, position, hash
+    events: str  # identity -> COLUMNS
+    new_study: str  # name, identity, spec, sealed, position, hash
+    new_event: str  # identity, COLUMNS
+    move_head: str  # identity, position, hash
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The studies of a store in one transaction."""
+
+    connection: Any
+    queries: ShelfQueries
+
+    def list_heads(self) -> list[tuple[str, Origin, Head]]:
+        """Name, origin and head of every study, by name."""
+        found = self.connection.execute(self.queries.studies).fetchall()
+        return [
+            (name, Origin(identity, spec, sealed, position), Head(position, hash_))
+            for name, identity, spec, sealed, position, hash_ in found
+        ]
+
+    def read_study(self, name: str, origin: Origin, head: Head) -> WholeStudy:
+        found = self.connection.execute(self.queries.events, {"identity": origin.identity}).fetchall()
+        return WholeStudy(name, origin, head, [Row(at, tuple(words), hash_) for at, *words, hash_ in found])
+
+    def list_studies(self) -> Iterator[WholeStudy]:
+        """Every study, by name."""
+        return (self.read_study(*each) for each in self.list_heads())
+
+    def add_studies(self, studies: Iterable[tuple[str, Origin, Sequence[Row]]]) -> None:
+        for study in studies:
+            self.add_study(*study)
+
+    def add_study(self, name: str, origin: Origin, rows: Sequence[Row]) -> None:
+        """A study that comes from elsewhere, with its id and its events."""
+        words = {"name": name, "identity": origin.identity, "spec": origin.spec}
+        start, sealed = begin_chain(origin.identity, origin.spec), min(origin.sealed, len(rows))
+        self.connection.execute(self.queries.new_study, {**words, "sealed": sealed, **start._asdict()})
+        self.add_events(origin.identity, rows)
+
+    def add_events(self, identity: str, rows: Sequence[Row]) -> None:
+        """The events that come next in a study."""
+        if not rows:
+            return
+        placed = [dict(zip(COLUMNS, (row.position, *row.columns, row.hash), strict=True)) for row in rows]
+        self.connection.cursor().executemany(self.queries.new_event, [{"identity": identity, **one} for one in placed])
+        self.connection.execute(self.queries.move_head, {"identity": identity, **rows[-1].head._asdict()})
