@@ -248,7 +248,7 @@ class SQLiteStore:
                     self._finalizer()
             except BelatedError:
                 self._finalizer()
-            self._connection = self._log = None
+            self._connection = None
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -258,7 +258,7 @@ class SQLiteStore:
             self.close()
         if self._connection is None:
             connection = self._connect()
-            self._file, self._name = found, os.path.realpath(self.path)
+            self._file, self._log, self._name = found, None, os.path.realpath(self.path)
             self._folder = "{0.st_dev}:{0.st_ino}".format(os.stat(os.path.dirname(self._name)))
             self._finalizer = weakref.finalize(self, connection.close)
             self._finalizer.atexit = False
