@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for_any
 from typing import Any
 
 from belated import BelatedError, Real, Study
@@ -75,7 +76,14 @@ class Crowd:
         assert len(words) == SIZE
         for i, each in enumerate(words):
             self.start(i, work, *each)
-        return [self.answer(i) for i in range(SIZE)]
+        said: dict[int, Any] = {}
+        while missing := [i for i in range(SIZE) if i not in said]:
+            ready = wait_for_any([self.pipes[i] for i in missing], PATIENCE)
+            assert ready, f"processes {missing} have not answered within {PATIENCE} seconds"
+            said |= {
+                i: self.answer(i) for i in missing if self.pipes[i] in ready
+            }  # an error is raised as soon as it comes
+        return [said[i] for i in range(SIZE)]
 
     def stop(self) -> None:
         for pipe, process in zip(self.pipes, self.processes, strict=True):

@@ -284,7 +284,7 @@ class SQLiteStore:
                     self._finalizer()
             except BelatedError:
                 self._finalizer()
-            self._connection = self._log = None
+            self._connection = None
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -294,7 +294,7 @@ class SQLiteStore:
             self.close()
         if self._connection is None:
             connection = self._connect()
-            self._file, self._name, self._awake = found, os.path.realpath(self.path), False
+            self._file, self._log, self._name, self._awake = found, None, os.path.realpath(self.path), False
             self._folder = "{0.st_dev}:{0.st_ino}".format(os.stat(os.path.dirname(self._name)))
             self._finalizer = weakref.finalize(self, close_and_rest, connection, self.path, found)
             self._finalizer.atexit = False
