@@ -24,6 +24,7 @@ LOOKED_AT = 500  # arrivals that the belief is made of, spread evenly over their
 MEDIANS = np.geomspace(1e-4, 3.0, 40)  # of m
 WIDTHS, POWERS = np.linspace(0.3, 2.5, 12), np.linspace(0.4, 3.0, 12)  # shapes of the log-normal, of the Weibull
 USUAL, SPREAD = 0.1, 2.0  # prior belief about the median: log-normal around a tenth of m
+SHAPE_SPREAD = 0.5  # and about the shape: log-normal around 1, where a Weibull law is exponential
 SMALLEST = 1e-12  # of m: a delay of 0 counts as this
 
 
@@ -88,6 +89,7 @@ class ArrivalLaw:
         some = spread_evenly(len(delay), LOOKED_AT)
         d, a = delay[some] / m, np.minimum(age[some] / m, 1.0)
         log = -0.5 * np.square((np.log(laws.median) - np.log(USUAL)) / SPREAD)
+        log -= 0.5 * np.square(np.log(laws.shape) / SHAPE_SPREAD)
         if len(d):
             i, part = locate_times(np.maximum(a, d))
             seen = shares[i] + part[:, None] * (shares[i + 1] - shares[i])
