@@ -153,8 +153,8 @@ class Study:
                    `advise`, in rounds, as soon as there is an advice; "auto-clock": by the clock
         late       "use" late outcomes in the model, or "ignore" them (they are recorded either way)
         algorithm  "default", one of the paper's six names, or a value of belated.algorithms
-        regret     "simple": only the best query counts; "cumulative": every query does. None: cumulative with contexts or
-                   conversions
+        regret     "simple": only the best query counts; "cumulative": every query does. None: cumulative with a context,
+                   and with conversions
         outcomes   "real": numbers; "conversion": 1 (or an amount) if and when it happens, never told otherwise
         repeats    whether a query may be asked again: "always", "heard" (not while it is pending, unless no others are
                    left) or "never"

@@ -43,17 +43,17 @@ def show_for_three_days(silence: str, seed: int) -> Study:
 @pytest.fixture(scope="module")
 def redraws() -> dict[str, np.ndarray]:
     return {
-        silence: np.mean([show_for_three_days(silence, seed).posterior(AT).mean for seed in range(50)], axis=0)
-        for silence in ("fading", "floor")
+        silence: np.array([show_for_three_days(silence, seed).posterior(AT).mean for seed in range(seeds)])
+        for silence, seeds in (("fading", 50), ("floor", 10))
     }
 
 
 def test_fading_estimates_the_rate_that_will_be_reached(redraws: dict[str, np.ndarray]) -> None:
-    assert np.all(np.abs(redraws["fading"] - RATES) <= [0.02, 0.02, 0.04, 0.04])
+    assert np.all(np.abs(np.mean(redraws["fading"], axis=0) - RATES) <= [0.02, 0.02, 0.04, 0.04])
 
 
 def test_floor_stays_below_it(redraws: dict[str, np.ndarray]) -> None:
-    assert np.all(redraws["floor"] <= redraws["fading"])
+    assert np.all(np.mean(redraws["floor"], axis=0) <= np.mean(redraws["fading"][:10], axis=0))
 
 
 # The belief from counts
