@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from belated.errors import InvalidInput, Outside
@@ -27,6 +27,7 @@ class Objective:
     floor: float | None = None
     ceiling: float | None = None
     limits: tuple[float, float] | None = None
+    conversions: bool = False  # an outcome comes only if it is good: 1, or an amount
 
     @classmethod
     def of(cls, goal: object, floor: object, ceiling: object, limits: object) -> Objective:
@@ -51,12 +52,15 @@ class Objective:
 
     def amend(self, floor: object, limits: object) -> Objective:
         """The same with a new floor or new limits, where given."""
-        return Objective.of(
+        if self.conversions and floor not in (None, 0, 0.0):
+            raise InvalidInput(f"conversions have the floor 0 (got {format_value(floor)})")
+        changed = Objective.of(
             self.goal,
             self.floor if floor is None else floor,
             self.ceiling,
             self.limits if limits is None else limits,
         )
+        return replace(changed, conversions=self.conversions)
 
     @property
     def sign(self) -> float:
@@ -70,6 +74,8 @@ class Objective:
     def accept(self, value: object) -> float:
         """The value as a float, if it is a finite number within the limits."""
         y = require_number(value, "value")
+        if self.conversions and y < 0:
+            raise InvalidInput(f"a conversion must be 1 or an amount, or 0 for none (got {y!r})")
         if self.limits is not None and not self.limits[0] <= y <= self.limits[1]:
             raise Outside(
                 f"value must lie within the limits {self.limits[0]!r} to {self.limits[1]!r} (got {y!r}); "

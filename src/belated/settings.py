@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
@@ -111,7 +111,10 @@ class Settings:
         return cls(
             space=Space.from_spec(spec["space"]),
             context=None if spec["context"] is None else Space.from_spec(spec["context"], "context"),
-            objective=Objective.of(spec["goal"], spec["floor"], spec["ceiling"], spec["limits"]),
+            objective=replace(
+                Objective.of(spec["goal"], spec["floor"], spec["ceiling"], spec["limits"]),
+                conversions=spec["outcomes"] == "conversion",
+            ),
             algorithm=read_algorithm(spec["algorithm"]),
             silence=read_silence(spec["silence"]),
             patience=Patience(math.inf if m is None or auto else float(m), spec["patience_by_clock"], auto),
@@ -199,7 +202,7 @@ def settle_settings(
     settings = Settings(
         space=queries,
         context=around,
-        objective=Objective.of(goal, floor, ceiling, limits),
+        objective=replace(Objective.of(goal, floor, ceiling, limits), conversions=outcomes == "conversion"),
         algorithm=chosen,
         silence=meaning,
         patience=m,

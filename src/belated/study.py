@@ -153,8 +153,8 @@ class Study:
                    `advise`, in rounds, as soon as there is an advice; "auto-clock": by the clock
         late       "use" late outcomes in the model, or "ignore" them (they are recorded either way)
         algorithm  "default", one of the paper's six names, or a value of belated.algorithms
-        regret     "simple": only the best query counts; "cumulative": every query does. None: cumulative with a context,
-                   and with conversions
+        regret     "simple": only the best query counts; "cumulative": every query does. None: cumulative with a context
+                   or conversions
         outcomes   "real": numbers; "conversion": 1 (or an amount) if and when it happens, never told otherwise
         repeats    whether a query may be asked again: "always", "heard" (not while it is pending, unless no others are
                    left) or "never"
@@ -919,6 +919,8 @@ class Study:
     def _check_noise(self, noise: float | None) -> float | None:
         if noise is None:
             return None
+        if self.settings.outcomes == "conversion":
+            raise Contradiction(f"the noise of conversions follows from their rates; leave noise out (got {noise!r})")
         if self.settings.algorithm.model.noise == "one":
             raise Contradiction(
                 f"{self.settings.algorithm.name} has one lambda for all outcomes; leave noise out (got {noise!r})"

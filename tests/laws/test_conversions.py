@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from belated import Real, Study
+from belated import Contradiction, InvalidInput, Points, Real, Study
 from belated.learner.conversions import Cells, believe_rates, find_mode, look_ahead
 from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.gp.kernels import Matern52
@@ -95,3 +95,75 @@ def test_delays_are_learned_from_those_that_came() -> None:
     law = ArrivalLaw.learn(d[d <= a], a[d <= a], 7.0)
     ages = np.array([0.2, 0.5, 1.0, 2.0, 4.0, 7.0])
     np.testing.assert_allclose(law.share_by(ages), (1 - np.exp(-ages)) / (1 - np.exp(-7.0)), atol=0.05)
+
+
+# What a study of conversions takes
+
+
+def make_study(**settings) -> Study:
+    chosen = {"space": Points([0.0, 0.5, 1.0]), "silence": "fading", "patience": 10.0, "seed": 0} | settings
+    return Study.create(outcomes="conversion", **chosen)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"goal": "minimize"}, "conversions are maximized"),
+        ({"floor": -1.0}, "conversions imply floor=0"),
+        ({"silence": "unknown"}, 'conversions need silence="floor" or "fading"'),
+        ({"patience": None}, "conversions need patience"),
+    ],
+)
+def test_what_contradicts_conversions_is_refused(settings, sentence: str) -> None:
+    with pytest.raises((Contradiction, InvalidInput), match=sentence):
+        make_study(**settings)
+
+
+def test_a_conversion_is_not_negative_and_has_no_noise_of_its_own() -> None:
+    study = make_study()
+    trial = study.ask()
+    with pytest.raises(InvalidInput, match="a conversion must be 1 or an amount, or 0 for none"):
+        study.tell(trial, -1.0)
+    with pytest.raises(Contradiction, match="the noise of conversions follows from their rates"):
+        study.tell(trial, 1.0, noise=0.1)
+    assert study.tell(trial, 1.0).status == "heard"
+
+
+def test_defaults_of_conversions() -> None:
+    settings = make_study().settings
+    assert (settings.objective.floor, settings.regret, settings.repeats) == (0.0, "cumulative", "always")
+
+
+def test_the_belief_grows_with_what_is_shown_and_the_choice_follows_it() -> None:
+    """Three items with the rates 0.02, 0.3 and 0.05: the best of them gets most of the last 150 queries."""
+    rng, rates, now = np.random.default_rng(3), {0.0: 0.02, 0.5: 0.3, 1.0: 0.05}, [0.0]
+    study = make_study(clock=lambda: now[0], patience="1d")
+    shown, due = [], []
+    for hour in range(30):
+        now[0] = 3600.0 * hour
+        for at, number in [one for one in due if one[0] <= now[0]]:
+            study.tell(number, 1, at=at)
+        due = [one for one in due if one[0] > now[0]]
+        for trial in study.ask(n=10):
+            shown.append(trial.params["x"])
+            if rng.random() < rates[trial.params["x"]]:
+                due.append((now[0] + rng.exponential(3600.0), trial.number))
+    belief = study.posterior([{"x": x} for x in rates])
+    assert shown[-150:].count(0.5) > 100
+    assert belief.low[1] <= 0.3 <= belief.high[1]
+    assert study.recommend() == {"x": 0.5}
+    assert np.all(belief.std > 0)
+
+
+def test_amounts_count_as_what_they_are() -> None:
+    """Half of what is shown brings 4, half of the other 1: the rates are 2 and 0.5."""
+    study = make_study(patience=1)
+    for i in range(200):
+        trial = study.add({"x": 0.0 if i % 2 else 1.0})
+        if i % 4 < 2:
+            study.tell(trial, 4.0 if i % 2 else 1.0)
+    for _ in range(3):
+        study.add({"x": 0.5})
+    low, high = study.posterior([{"x": 1.0}, {"x": 0.0}]).mean
+    assert low == pytest.approx(0.5, rel=0.25)
+    assert high == pytest.approx(2.0, rel=0.25)

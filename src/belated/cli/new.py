@@ -46,6 +46,7 @@ from belated.learner.silence import SILENCES
 @click.option("--algorithm", metavar="NAME", help=f"default, {', '.join(PAPER)}.")
 @click.option("--repeats", metavar="WORD", help="always, heard or never: when a query may be asked again.")
 @click.option("--regret", metavar="WORD", help="simple: only the best query counts; cumulative: every query counts.")
+@click.option("--outcomes", metavar="WORD", help="real: numbers; conversion: 1 or an amount, if and when it happens.")
 @click.option("--initial", metavar="N", help="How many queries to spread over the space first.")
 @click.option("--seed", metavar="N", help="Makes every choice repeatable.  [default: random]")
 @json_option

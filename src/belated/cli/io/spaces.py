@@ -17,7 +17,7 @@ from belated.validation import format_names, format_value, prefix_errors
 
 SETTINGS = (
     *("goal", "floor", "ceiling", "limits", "silence", "patience"),
-    *("late", "algorithm", "repeats", "regret", "initial", "seed"),
+    *("late", "algorithm", "repeats", "regret", "outcomes", "initial", "seed"),
 )
 Function = TypeVar("Function", bound=Callable[..., Any])
 
