@@ -60,7 +60,7 @@ def parameters(function: Any) -> list[str]:
 
 NAMES = {
     Study.create: "url name space context goal floor ceiling limits silence patience late algorithm repeats regret "
-    "initial seed clock",
+    "outcomes initial seed clock",
     Study.ask: "context n params key",
     Study.tell: "trial value at noise key",
     Study.add: "params value context at noise key",

@@ -93,7 +93,7 @@ def test_the_belief_is_about_f_without_its_noise() -> None:
     study = create(algorithm=fixed("GP-UCB", lam=1.0), floor=0.0, ceiling=1.0)
     for _ in range(100):
         study.add({"x": 0.5}, 1.0)
-    mean, std = study.posterior([{"x": 0.5}])
+    mean, std, *_ = study.posterior([{"x": 0.5}])
     assert mean[0] == pytest.approx(100 / 101, abs=1e-9)
     assert std[0] == pytest.approx(np.sqrt(1 / 101), abs=1e-9)
 

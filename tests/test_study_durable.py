@@ -83,6 +83,7 @@ OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
     "algorithm": ({"algorithm": "GP-UCB-SDF", "silence": None, "late": None, "repeats": None}, "algorithm"),
     "repeats": ({"repeats": "always"}, "repeats"),
     "regret": ({"regret": "cumulative"}, "regret"),
+    "outcomes": ({"outcomes": "conversion", "floor": None, "silence": "fading"}, "outcomes"),
     "initial": ({"initial": 3}, "initial"),
     "seed": ({"seed": 8}, "seed"),
 }

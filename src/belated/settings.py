@@ -80,6 +80,7 @@ class Settings:
         return {
             "space": self.space.spec(),
             "context": None if self.context is None else self.context.spec(),
+            "outcomes": self.outcomes,  # before what it implies: a difference is named by its cause
             "goal": objective.goal,
             "floor": objective.floor,
             "ceiling": objective.ceiling,
@@ -91,7 +92,6 @@ class Settings:
             "late": self.late,
             "repeats": self.repeats,
             "regret": self.regret,
-            "outcomes": self.outcomes,
             "initial": self.initial,
             "seed": self.seed,
         }

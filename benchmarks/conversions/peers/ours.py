@@ -1,4 +1,4 @@
-"""belated's default, told conversions and nothing else: silence is the outcome 0, at once or more and more so."""
+"""belated's default for conversions, told those that come and nothing else."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ SILENCES = dict(zip(NAMES, ("floor", "fading"), strict=True))
 
 
 def chooser(name: str, campaign: Campaign, seed: int) -> Chooser:
-    says: dict[str, Any] = {"silence": SILENCES[name], "floor": 0.0, "patience": f"{campaign.window * HOUR:g}s"}
-    return Asking(campaign, seed, says | {"regret": "cumulative", "repeats": "always"}, silent=True)
+    says: dict[str, Any] = {"outcomes": "conversion", "silence": SILENCES[name]}
+    return Asking(campaign, seed, says | {"patience": f"{campaign.window * HOUR:g}s"}, silent=True)

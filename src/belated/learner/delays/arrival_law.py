@@ -12,7 +12,7 @@ wherever they are: this share may depend on the query, the delays may not. The b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +75,21 @@ def locate_times(t: Array) -> tuple[Indices, Array]:
     return i, at - i
 
 
+@lru_cache(maxsize=4)  # the asks of one moment know the same
+def weigh_laws(delays: bytes, ages: bytes) -> Array:
+    """How likely each law is, given delays and ages as shares of m."""
+    laws, shares, d, a = list_laws(), tabulate_shares(), np.frombuffer(delays), np.frombuffer(ages)
+    log = -0.5 * np.square((np.log(laws.median) - np.log(USUAL)) / SPREAD)
+    log -= 0.5 * np.square(np.log(laws.shape) / SHAPE_SPREAD)
+    if len(d):
+        i, part = locate_times(np.maximum(a, d))
+        seen = shares[i] + part[:, None] * (shares[i + 1] - shares[i])
+        whole = np.log(np.maximum(laws.compute_cdf(np.ones(1)), 1e-300))
+        log = log + np.sum(laws.compute_log_density(d) - np.log(np.maximum(seen, 1e-300)) - whole, axis=0)
+    weights = np.exp(log - np.max(log))
+    return np.asarray(weights / np.sum(weights))
+
+
 @dataclass(frozen=True, eq=False)
 class ArrivalLaw:
     """The belief about the delays of those that come within m."""
@@ -85,18 +100,8 @@ class ArrivalLaw:
     @classmethod
     def learn(cls, delay: Array, age: Array, m: float) -> ArrivalLaw:
         """From outcomes that came after `delay`, of queries of that age."""
-        laws, shares = list_laws(), tabulate_shares()
         some = spread_evenly(len(delay), LOOKED_AT)
-        d, a = delay[some] / m, np.minimum(age[some] / m, 1.0)
-        log = -0.5 * np.square((np.log(laws.median) - np.log(USUAL)) / SPREAD)
-        log -= 0.5 * np.square(np.log(laws.shape) / SHAPE_SPREAD)
-        if len(d):
-            i, part = locate_times(np.maximum(a, d))
-            seen = shares[i] + part[:, None] * (shares[i + 1] - shares[i])
-            whole = np.log(np.maximum(laws.compute_cdf(np.ones(1)), 1e-300))
-            log = log + np.sum(laws.compute_log_density(d) - np.log(np.maximum(seen, 1e-300)) - whole, axis=0)
-        weights = np.exp(log - np.max(log))
-        return cls(m, np.asarray(weights / np.sum(weights)))
+        return cls(m, weigh_laws((delay[some] / m).tobytes(), np.minimum(age[some] / m, 1.0).tobytes()))
 
     def share_by(self, age: Array) -> Array:
         """F: of those that come within m, the share that has come at an age, on average over the laws       (n,)."""
@@ -105,11 +110,10 @@ class ArrivalLaw:
         return np.asarray((1.0 - part) * curve[i] + part * curve[i + 1])
 
     def doubt(self, age: Array) -> float:
-        """How uncertain Σ F over these ages is: its standard deviation over the laws, as a share of it."""
+        """How uncertain Σ F over these ages is: the standard deviation of its logarithm over the laws."""
         if not len(age):
             return 0.0
         i, part = locate_times(age / self.m)
         counts = np.bincount(i, 1.0 - part, len(TIMES)) + np.bincount(i + 1, part, len(TIMES))
-        total = counts @ tabulate_shares()
-        mean = float(total @ self.weights)
-        return float(np.sqrt(np.maximum(np.square(total) @ self.weights - mean**2, 0.0))) / max(mean, 1e-300)
+        log = np.log(np.maximum(counts @ tabulate_shares(), 1e-300))
+        return float(np.sqrt(self.weights @ np.square(log - self.weights @ log)))

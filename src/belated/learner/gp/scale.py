@@ -18,6 +18,9 @@ from belated.validation import Fieldless
 FAR = 1e12  # widths: the farthest that a scaled outcome can be, so that nothing overflows
 LARGEST = float(np.finfo(np.float64).max)
 INTERVAL = 1.6448536269514722  # standard deviations to each side: 90 %
+MISFIT = (
+    1.15  # times the std of a log rate: hyperparameters and the kind of law are uncertain too, rates may have steps
+)
 LEAST = -10.0  # widths below the median, on the robust scale
 
 
@@ -65,7 +68,8 @@ class RateScale:
 
     def describe(self, mean: Array, std: Array, level: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, std and the ends of the interval of v; `level`: the std of a belief that the mean of the GP adds."""
-        center, spread = np.exp(mean), np.sqrt(np.square(std) + np.square(level) + self.doubt**2)
+        center = np.exp(mean)
+        spread = MISFIT * np.sqrt(np.square(std) + np.square(level) + self.doubt**2)
         factor = np.exp(INTERVAL * spread)
         return center, center * spread, center / factor, center * factor
 
