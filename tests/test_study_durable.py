@@ -776,7 +776,7 @@ def test_replay_under_other_versions_says_so(place: Place) -> None:
         trial = study.ask()
         study.tell(trial, outcome(trial.params))
     study.ask()
-    old = {"numpy": "1.0", "scipy": "0.1", "blas": "by hand"}
+    old = {"belated": belated.__version__, "numpy": "1.0", "scipy": "0.1", "blas": "by hand"}
     other = rewritten(study, lambda e: dataclasses.replace(e, versions=old))
     replay = other.replay(9)
     assert (replay.same, replay.alike, replay.ok, replay.gap) == (True, False, True, 0.0)
@@ -795,6 +795,13 @@ def test_replay_under_other_versions_says_so(place: Place) -> None:
     far = moved(0.4 if study.trial(9).params["x"] < 0.5 else -0.4).replay(9)
     assert (far.same, far.alike, far.ok) == (False, False, False)
     assert far.gap > 1e-3
+
+    # what another version of belated chose is no contradiction
+    for versions, by in (({**old, "belated": "0.1.5"}, "0.1.5"), ({"numpy": "1.0"}, "0.1")):
+        old = versions
+        chosen = moved(0.4 if study.trial(9).params["x"] < 0.5 else -0.4).replay(9)
+        assert (chosen.same, chosen.by, chosen.ok) == (False, by, True)
+        assert str(chosen) == f"trial 9: chosen by belated {by}, and this version chooses another query"
 
     # nearly the same is not enough where the versions are
     exact = rewritten(

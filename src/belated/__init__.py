@@ -35,6 +35,7 @@ from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Real
 from belated.space.points import Points
 from belated.study import Study, studies
+from belated.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from belated import algorithms, confidence, delays, events, kernels, policies, silence
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from belated.simulation.regret import Regret, measure_regret
     from belated.simulation.simulate import simulate
 
-__version__ = "0.2.0.dev0"
 
 # Imported when they are first used, so that `import belated` is quick: modules, and names of modules.
 MODULES = ("algorithms", "confidence", "delays", "events", "kernels", "policies", "silence")

@@ -128,15 +128,19 @@ class Replay:
     params: Mapping[str, Any]  # what was chosen this time
     same: bool  # bit for bit what was recorded
     alike: bool  # computed by the same versions, so `same` must be True
+    by: str | None  # another version of belated that chose it, which may choose otherwise; None: this one
     gap: float  # how far the recorded query is from this maximum, as a share of the acquisition's range
 
     @property
     def ok(self) -> bool:
-        """Whether the recorded choice is confirmed: bit for bit under the same versions, else nearly as good."""
-        return self.same or (not self.alike and self.gap <= ENOUGH)
+        """Whether nothing contradicts the recorded choice: it is the same, or nearly as good and computed by other
+        versions of libraries, or another version of belated chose it."""
+        return self.same or self.by is not None or (not self.alike and self.gap <= ENOUGH)
 
     def __str__(self) -> str:
         if self.same:
             return f"trial {self.number}: the same query, bit for bit"
+        if self.by is not None:
+            return f"trial {self.number}: chosen by belated {self.by}, and this version chooses another query"
         how = "the same versions" if self.alike else "other versions"
         return f"trial {self.number}: another query under {how}, {self.gap:.1e} of the acquisition's range away"

@@ -8,6 +8,7 @@ from belated import Study
 from belated.learner.blas import describe_versions
 from belated.record.events import event_from_dict, event_to_dict
 from belated.record.ledger.memory import MemoryLedger
+from belated.results import ENOUGH
 from tests.laws.recorded_studies import RECORD, run_study, scenes
 
 WRITTEN = json.loads(RECORD.read_text(encoding="utf-8"))
@@ -35,4 +36,4 @@ def test_choices_stay(name: str) -> None:
     chosen = [event["number"] for event in recorded if event["event"] == "asked" and not event.get("by_hand")]
     for number in chosen[:: -(-len(chosen) // REPLAYED)]:
         replayed = again.replay(number)
-        assert replayed.ok, str(replayed)
+        assert replayed.same or replayed.gap <= ENOUGH, str(replayed)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, ClassVar
 
+from belated.version import __version__
+
 
 @cache
 def _load_controller() -> Any:
@@ -63,4 +65,5 @@ def describe_versions() -> Mapping[str, str]:
     blas = sorted(
         {" ".join(str(lib.get(k, "")) for k in ("internal_api", "version", "architecture")) for lib in libraries}
     )
-    return {"numpy": numpy.__version__, "scipy": scipy.__version__, "blas": ", ".join(blas).strip()}
+    names = {"numpy": numpy.__version__, "scipy": scipy.__version__, "blas": ", ".join(blas).strip()}
+    return {"belated": __version__, **names}

@@ -150,7 +150,7 @@ def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport
             again = replay_choice(settings, events, asked)
             if not again.ok and again.alike:
                 flag("I11", asked.number, str(again))
-            elif not again.ok:
+            elif not again.ok or (again.by is not None and not again.same):
                 remarks.append(f"{study}, {again}")
     place.close()
     return CheckReport(findings=tuple(findings), remarks=tuple(remarks), heads=tuple(heads), **counts)

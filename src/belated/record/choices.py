@@ -24,6 +24,8 @@ from belated.validation import Params
 
 run_in_children(forget_threads)
 
+FIRST = "0.1"  # which did not record its own version
+
 
 class Knowledge(NamedTuple):
     """Everything that a belief depends on, at one moment; later events do not change it."""
@@ -118,8 +120,9 @@ def replay_choice(settings: Settings, events: Iterable[Event], asked: Asked) -> 
         params = decode_choice(settings, choice.x, asked.fixed)
         same = params == dict(asked.params)
         gap = 0.0 if same else _measure_gap(state, asked, choice)
-    alike = (asked.versions or state.versions) == describe_versions()
-    return Replay(number=asked.number, params=params, same=same, alike=alike, gap=gap)
+    then, now = asked.versions or state.versions or {}, describe_versions()
+    by = None if then.get("belated") == now["belated"] else then.get("belated", FIRST)
+    return Replay(number=asked.number, params=params, same=same, alike=then == now, by=by, gap=gap)
 
 
 def _measure_gap(state: State, asked: Asked, choice: Decision) -> float:
