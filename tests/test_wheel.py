@@ -57,7 +57,7 @@ def test_the_wheel_has_the_version_of_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (metadata,) = (entry for entry in archive.namelist() if entry.endswith(".dist-info/METADATA"))
         headers = HeaderParser().parsestr(archive.read(metadata).decode())
-        source = archive.read("belated/__init__.py").decode()
+        source = archive.read("belated/version.py").decode()
     assert f'__version__ = "{headers["Version"]}"' in source
     assert headers["License-File"] == "LICENSE"
 
