@@ -167,3 +167,14 @@ def test_amounts_count_as_what_they_are() -> None:
     low, high = study.posterior([{"x": 1.0}, {"x": 0.0}]).mean
     assert low == pytest.approx(0.5, rel=0.25)
     assert high == pytest.approx(2.0, rel=0.25)
+
+
+@pytest.mark.parametrize("pending", [False, True])
+@pytest.mark.parametrize("silence", ["fading", "floor"])
+def test_before_anything_is_asked_every_rate_is_as_likely_as_another(silence: str, pending: bool) -> None:
+    fresh, withdrawn = make_study(silence=silence), make_study(silence=silence)
+    withdrawn.fail(withdrawn.ask(), "withdrawn")  # as if it had never been asked
+    for study in (fresh, withdrawn):
+        belief = study.posterior([{"x": 0.0}, {"x": 1.0}], pending=pending)
+        assert belief.mean[0] == belief.mean[1]
+        assert np.all((0 < belief.low) & (belief.low < belief.mean) & (belief.mean < belief.high))

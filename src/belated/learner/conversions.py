@@ -56,7 +56,7 @@ class Cells:
     count: Array  # of queries
     c: float
     mean: float  # amount of a conversion
-    doubt: float  # about Σ E, as a share of it
+    doubt: float  # about Σ E: the standard deviation of its logarithm
 
     @cached_property
     def average(self) -> float:
@@ -105,7 +105,7 @@ def count_conversions(h: History, silence: Silence) -> Cells:
 def find_mode(gp: GP, cells: Cells, K: Array) -> Array:
     """u at the cells where the belief about it is densest; K is the kernel between them                (cells,)."""
     u: Array = np.full(len(cells.k), gp.mean)
-    for _ in range(STEPS):
+    for _ in range(STEPS if len(u) else 0):  # LAPACK takes no empty matrix
         z, noise = cells.linearize(u)
         chol, failed = lapack.dpotrf(add_to_diagonal(K, noise), lower=1, overwrite_a=1)
         if failed:
@@ -113,7 +113,7 @@ def find_mode(gp: GP, cells: Cells, K: Array) -> Array:
         new = gp.mean + K @ lapack.dpotrs(chol, z - gp.mean, lower=1)[0]
         step = np.clip(new - u, -LONGEST_STEP, LONGEST_STEP)
         u = np.clip(u + step, gp.mean + LEVELS[0], gp.mean + LEVELS[1])
-        if not len(u) or np.max(np.abs(step)) < CLOSE:
+        if np.max(np.abs(step)) < CLOSE:
             break
     return u
 
