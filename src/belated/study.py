@@ -45,13 +45,13 @@ from belated.record.choices import (
     prepare_choice,
     replay_choice,
 )
-from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told
+from belated.record.events import Adjusted, Amended, Asked, Converted, Ended, Event, Failed, Refused, Repeated, Told
 from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.chain import Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
-from belated.record.trials import KeyedCall, TrialRecord
+from belated.record.trials import Judgement, KeyedCall, TrialRecord
 from belated.record.writes import write_in_turn
 from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, WorstValue
 from belated.settings import (
@@ -379,6 +379,7 @@ class Study:
         key: str | None = None,
     ) -> Receipt:
         """Tell the outcome of a trial (or of a number). It is final: the same value is a duplicate, another is refused.
+        Of a 0 and a conversion, in a study of conversions, the conversion stands, whichever is told first.
 
         at     when it really came, in seconds of the study's clock or as a datetime; None: now
         noise  the standard deviation of this outcome's noise, when it is known
@@ -397,35 +398,47 @@ class Study:
             y, sigma, when = require_number(value), self._check_noise(noise), self._read_time(at)
             call = ("tell", number, y, sigma)
 
-            def events() -> list[Told | Repeated | Refused]:
+            def events() -> list[Told | Converted | Repeated | Refused]:
                 if self._find_by_key(key, call) is not None:
                     return []
                 self.settings.objective.accept(y)
-                match self._state.rows[number - 1].judge_outcome(y, sigma):
+                match self._judge_outcome(number, y, sigma):
                     case "new":
                         return [Told(number=number, value=y, noise=sigma, at=when, key=key)]
-                    case "duplicate" if key is not None:
-                        return [Repeated(number=number, value=y, noise=sigma, at=when, key=key)]
-                    case "duplicate":
-                        return []
+                    case "conversion":
+                        return [Converted(number=number, value=y, at=when, key=key)]
                     case "conflict":
                         return [Refused(number=number, value=y, noise=sigma, at=when)]
+                    case "duplicate" | "nothing new":
+                        repeated = Repeated(number=number, value=y, noise=sigma, at=when, key=key or "")
+                        return [] if key is None else [repeated]
 
             written = self._write(events)
             row, keyed = self._state.rows[number - 1], self._find_by_key(key, call)
             recorded = keyed.event if keyed is not None else written[0] if written else None
             objective = self.settings.objective if keyed is None else self._state.objective_at(keyed.position)
-            if recorded is not None and recorded == row.first_told:
+            if recorded is not None and recorded == row.first_told and row.converted is not None:
+                return Receipt(number=number, status="heard", delay=0.0, used=True)  # a 0, before it converted
+            if recorded is not None and recorded in (row.first_told, row.converted):
                 late = self._state.status(number, self._read_clock()) == "late"
-                return self._make_receipt(number, "late" if late else "heard", objective.flag(y))
-            if isinstance(recorded, Repeated) or row.judge_outcome(y, sigma) == "duplicate":
-                return self._make_receipt(number, "duplicate", objective.flag(y))
+                notes = [objective.flag(y), "it was told 0 before; the conversion stands" if row.converted else ""]
+                return self._make_receipt(number, "late" if late else "heard", notes)
+            if isinstance(recorded, Repeated) or self._judge_outcome(number, y, sigma) in ("duplicate", "nothing new"):
+                stands = y == 0.0 and row.told is not None and row.told.value > 0.0 and objective.conversions
+                notes = [objective.flag(y), "it converted before, and the conversion stands" if stands else ""]
+                return self._make_receipt(number, "duplicate", notes)
             raise _explain_conflict(row, y, sigma)
 
-    def _make_receipt(self, number: int, status: Literal["heard", "duplicate", "late"], flag: str) -> Receipt:
+    def _judge_outcome(self, number: int, y: float, noise: float | None) -> Judgement:
+        conversions = self.settings.outcomes == "conversion"
+        return self._state.rows[number - 1].judge_outcome(y, noise, conversions=conversions)
+
+    def _make_receipt(
+        self, number: int, status: Literal["heard", "duplicate", "late"], notes: Sequence[str]
+    ) -> Receipt:
         trial = self._read_trial(number)
         used = trial.status == "heard" or self.settings.late == "use"
-        notes = [flag]
+        notes = list(notes)
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at < trial.asked_at:
             notes.append("it came before it was asked, which counts as a delay of 0")
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._read_clock() + 60.0:
@@ -1017,8 +1030,10 @@ class Study:
             )
         return found
 
-    def _recall(self, event: Asked | Told | Repeated) -> tuple[object, ...]:
+    def _recall(self, event: Asked | Told | Converted | Repeated) -> tuple[object, ...]:
         """The user's call that recorded this event."""
+        if isinstance(event, Converted):
+            return ("tell", event.number, event.value, None)
         if isinstance(event, Told | Repeated):
             return ("tell", event.number, event.value, event.noise)
         if not event.by_hand:

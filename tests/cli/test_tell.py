@@ -112,3 +112,20 @@ REFUSED = [
 @pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
 def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
     check_refused(args, sentence)
+
+
+def test_a_conversion_after_a_0() -> None:
+    invoke("new", "lab", *SPACE, "--outcomes", "conversion", "--silence", "fading", "--patience", "7d")
+    invoke("ask", "-n", "2")
+    invoke("tell", "1", "0")
+    assert "it was told 0 before; the conversion stands" in invoke("tell", "1", "1").stdout
+    assert "the conversion stands" in invoke("tell", "1", "0").stdout
+    invoke("tell", "2", "0")
+    exported = invoke("export", "--format", "jsonl").stdout
+    Path("trials.jsonl").write_text(exported, encoding="utf-8")
+    invoke("new", "other", *SPACE, "--outcomes", "conversion", "--silence", "fading", "--patience", "7d")
+    invoke("import", "other", "trials.jsonl")
+    assert invoke("export", "other", "--format", "jsonl").stdout == exported
+    invoke("tell", "other", "2", "1")
+    assert "0 new trials, 2 here before" in invoke("import", "other", "trials.jsonl").stdout
+    assert [trial["outcome"] for trial in run_json("show", "other")["trials"]] == [1.0, 1.0]

@@ -83,7 +83,7 @@ def format_receipt(study: Study, receipt: Receipt) -> str:
     words = {
         "heard": f"heard, {after} after it was asked",
         "late": f"late, {after} after it was asked" + ("; the model uses it" if receipt.used else ""),
-        "duplicate": "told before, with the same value; nothing changed",
+        "duplicate": "told before, with the same value; nothing changed" if not receipt.note else "nothing changed",
     }[receipt.status]
     return f"Trial {receipt.number}: {format_value(trial.outcome)}, {words}{format_note(receipt.note)}"
 

@@ -44,8 +44,19 @@ class Told:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Converted:
+    """A conversion was told of a trial that was told 0 before; the conversion stands."""
+
+    number: int
+    value: float
+    at: float  # when it came
+    key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Repeated:
-    """A known outcome was told again with a new key; kept so that this key gives the same receipt for good."""
+    """A known outcome was told again with a new key (or 0 after a conversion); kept so that this key gives the same
+    receipt for good."""
 
     number: int
     value: float
@@ -103,11 +114,12 @@ class Ended:
     at: float
 
 
-Event = Asked | Told | Repeated | Refused | Failed | Amended | Adjusted | Ended
+Event = Asked | Told | Converted | Repeated | Refused | Failed | Amended | Adjusted | Ended
 
 KINDS: dict[str, type[Event]] = {
     "asked": Asked,
     "told": Told,
+    "converted": Converted,
     "repeated": Repeated,
     "refused": Refused,
     "failed": Failed,

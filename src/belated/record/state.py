@@ -33,7 +33,9 @@ class State:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings  # with floor and limits as amended, and the patience of now
         self.problem: Problem = settings.problem  # the settings as the learner takes them
-        self.table = TrialTable(self.problem.split + settings.space.domain.D, settings.patience.by_clock)
+        self.table = TrialTable(
+            self.problem.split + settings.space.domain.D, settings.patience.by_clock, settings.objective.conversions
+        )
         self.fits: list[Hyperparameters] = []
         self._objectives = [(0, settings.objective)]  # each with the position from which it is in force
         self.closed = False

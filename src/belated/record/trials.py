@@ -6,7 +6,7 @@ computed from the events and the time now. Order comes from positions, never fro
 s        number of a trial, counted from 1
 age      rounds: t - s, where t is the next number;   by the clock: now - asked_at, never below 0
 delay    rounds: t - s, where t is the next number when it was told;   by the clock: told_at - asked_at, never below 0.
-         A trial that was added with its outcome has no delay
+         A trial that was added with its outcome has no delay; nor has a 0 where outcomes are conversions
 m        patience: whether an outcome is late is decided by the m at the time of the tell, and stays so; whether silence
          has expired, by the m of now. They differ only where the study chooses m itself
 
@@ -26,9 +26,12 @@ import numpy as np
 
 from belated.learner.arrays import Array, Indices, Mask
 from belated.learner.history import History, in_time
-from belated.record.events import Amended, Asked, Event, Failed, Repeated, Told
+from belated.record.events import Amended, Asked, Converted, Event, Failed, Repeated, Told
 from belated.results import Status, Trial, takes_outcome
 from belated.validation import FARTHEST_TIME
+
+# What an outcome told now is. In a study of conversions: a conversion after a 0, and a 0 after a conversion.
+Judgement = Literal["new", "duplicate", "conflict", "conversion", "nothing new"]
 
 
 @dataclass(slots=True)
@@ -42,29 +45,37 @@ class TrialRecord:
     known_from: int = 0  # once told: the first number whose choice knew it, min {t : position of the tell <= knew_t}
     amended: int = 0  # how often its outcome was amended
     first_told: Told | None = None  # as it was told, before any amendment
+    told_none: bool = False  # told 0 where outcomes are conversions: when that was known says nothing about delays
+    converted: Converted | None = None  # after it was told 0
 
     @property
     def has_delay(self) -> bool:
         """Whether its outcome has, or will have, a delay. One that was added together with its query has none."""
-        return not self.asked.told_at_once
+        return not self.told_none and (self.converted is not None or not self.asked.told_at_once)
 
     @property
     def takes_outcome(self) -> bool:
         """Whether an outcome told now counts."""
         return takes_outcome(self.told is not None, None if self.failed is None else self.failed.kind)
 
-    def judge_outcome(self, value: float, noise: float | None) -> Literal["new", "duplicate", "conflict"]:
-        """Whether an outcome told now is new, a duplicate or a conflict."""
+    def judge_outcome(self, value: float, noise: float | None, *, conversions: bool = False) -> Judgement:
+        """What an outcome told now is. An amended outcome is a decision, which no tell changes."""
         if self.takes_outcome:
             return "new"
-        same = self.told is not None and (self.told.value, self.told.noise) == (value, noise)
-        return "duplicate" if same else "conflict"
+        if self.told is not None and (self.told.value, self.told.noise) == (value, noise):
+            return "duplicate"
+        if self.told is not None and conversions and not self.amended:
+            if self.told.value == 0.0:
+                return "conversion"
+            if value == 0.0:
+                return "nothing new"
+        return "conflict"
 
 
 class KeyedCall(NamedTuple):
     """The event that a call with a key recorded, and its position."""
 
-    event: Asked | Told | Repeated
+    event: Asked | Told | Converted | Repeated
     position: int
 
 
@@ -80,11 +91,12 @@ def measure_wait(since: float, until: float) -> float:
 class TrialTable:
     """Trials by number, and the same as arrays that grow, so that a choice need not visit every trial.
 
-    columns   of the context and the query
-    by_clock  whether delays and ages are in seconds; else in rounds"""
+    columns      of the context and the query
+    by_clock     whether delays and ages are in seconds; else in rounds
+    conversions  whether outcomes are conversions: a 0 is none, and a conversion told later stands"""
 
-    def __init__(self, columns: int, by_clock: bool) -> None:
-        self.columns, self.by_clock = columns, by_clock
+    def __init__(self, columns: int, by_clock: bool, conversions: bool = False) -> None:
+        self.columns, self.by_clock, self.conversions = columns, by_clock, conversions
         self.rows: list[TrialRecord] = []
         self.position = 0  # of the last event
         self.keys: dict[str, KeyedCall] = {}  # by each client key: the call that used it first
@@ -147,9 +159,9 @@ class TrialTable:
         self.position += 1
         if isinstance(event, Asked):
             self._ask(event, x)
-        elif isinstance(event, Told | Failed | Amended) and event.number is not None:
+        elif isinstance(event, Told | Converted | Failed | Amended) and event.number is not None:
             self._end(event, self.rows[event.number - 1], m)
-        if isinstance(event, Asked | Told | Repeated) and event.key is not None:
+        if isinstance(event, Asked | Told | Converted | Repeated) and event.key is not None:
             self.keys.setdefault(event.key, KeyedCall(event, self.position))
 
     def _ask(self, event: Asked, x: Sequence[float] | None) -> None:
@@ -167,24 +179,35 @@ class TrialTable:
             for news in self._news:
                 news.known_from = self.next_number
 
-    def _end(self, event: Told | Failed | Amended, row: TrialRecord, m: float) -> None:
+    def _end(self, event: Told | Converted | Failed | Amended, row: TrialRecord, m: float) -> None:
         """Apply an event that ends a trial or amends its end. If two come at once, the first counts."""
         i = row.asked.number - 1
         if isinstance(event, Told) and row.takes_outcome:
-            row.told = row.first_told = event
-            row.known_from, row.rounds = self.next_number, self.next_number - event.number
-            self._news.append(row)
-            self._y[i], self._delay[i], self._order[i] = event.value, self.delay(row), self.position
-            self._m[i] = m
-            self._noise[i] = math.nan if event.noise is None else event.noise
-            self._gone[i] = False  # an outcome after "lost" is accepted
+            row.first_told = event
+            self._hear(event, row, m)
+        elif isinstance(event, Converted) and row.judge_outcome(event.value, None, conversions=True) == "conversion":
+            row.converted = event
+            self._hear(Told(number=event.number, value=event.value, noise=None, at=event.at), row, m)
         elif isinstance(event, Failed) and row.told is None and row.failed is None:
             row.failed = event
             self._infeasible[i], self._gone[i] = event.kind == "infeasible", event.kind != "infeasible"
             self._order[i] = self.position
         elif isinstance(event, Amended) and row.told is not None and event.value is not None:
             row.told, row.amended = replace(row.told, value=event.value, noise=event.noise), row.amended + 1
+            row.told_none |= self.conversions and event.value == 0.0
             self._y[i], self._noise[i] = event.value, math.nan if event.noise is None else event.noise
+            self._delay[i], self._undelayed[i] = self.delay(row), not row.has_delay
+
+    def _hear(self, told: Told, row: TrialRecord, m: float) -> None:
+        """From here on this is the outcome of a trial."""
+        i = row.asked.number - 1
+        row.told, row.told_none = told, self.conversions and told.value == 0.0
+        row.known_from, row.rounds = self.next_number, self.next_number - told.number
+        self._news.append(row)
+        self._y[i], self._delay[i], self._order[i] = told.value, self.delay(row), self.position
+        self._m[i], self._undelayed[i] = m, not row.has_delay
+        self._noise[i] = math.nan if told.noise is None else told.noise
+        self._gone[i] = False  # an outcome after "lost" is accepted
 
     def ages(self, now: float) -> Array:
         """The age of each query when the next one is chosen."""
