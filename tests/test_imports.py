@@ -22,6 +22,7 @@ ORDER = [
     ["belated.learner.arrays"],
     ["belated.learner.blas"],
     ["belated.learner.gp.*"],
+    ["belated.learner.counts"],
     ["belated.learner.delays.*"],
     ["belated.learner.history"],
     ["belated.learner.silence"],

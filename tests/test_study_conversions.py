@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import belated
 from belated import AlreadyTold, Receipt, Study, check
 from belated.events import Converted, Refused, Repeated, Told
 from tests.support.refusals import refusal
@@ -146,4 +147,166 @@ def test_the_check_knows_it(tmp_path: Path) -> None:
     report = check(str(place.url))
     assert report.ok, str(report)
     assert report.outcomes == 2
+    place.disconnect()
+
+
+# Counts of people by day
+
+DAY = 24 * HOUR
+X = {"x": 0.5}
+
+
+def count(place: Place, day: float, shown: int, converted: int, as_of: float, x: float = 0.5) -> dict[str, Any]:
+    return {"params": {"x": x}, "day": day, "shown": shown, "converted": converted, "as_of": as_of}
+
+
+def test_counts_are_one_trial_and_are_stated_anew(place: Place) -> None:
+    study = create(place)
+    first = study.add_many([count(place, 0.0, 500, 12, DAY), count(place, DAY, 400, 0, 2 * DAY)])
+    assert [(trial.number, trial.status, trial.shown, trial.converted) for trial in first] == [
+        (1, "counted", 500, 12),
+        (2, "counted", 400, 0),
+    ]
+    again = place.another(study).add_many([count(place, 0.0, 500, 19, 2 * DAY)])
+    assert [(trial.number, trial.shown, trial.converted, trial.counted_at) for trial in again] == [
+        (1, 500, 19, 2 * DAY)
+    ]
+    events = len(study.events())
+    assert events == 5  # asked and counted, twice; and counted again
+    assert study.add_many([count(place, 0.0, 500, 19, 2 * DAY)]) == again
+    assert len(study.events()) == events
+    assert place.restart(study).trial(1) == again[0]
+
+
+def test_the_order_of_statements_does_not_matter(place: Place) -> None:
+    stated = [count(place, 0.0, 500, c, (i + 1) * DAY) for i, c in enumerate((12, 19, 17, 21))]
+    trials, beliefs = [], []
+    for i, order in enumerate(permutations(stated)):
+        study = create(place, name=f"order-{i}")
+        for row in order:
+            study.add_many([row])
+        trials.append(study.trials())
+        beliefs.append(study.posterior([X]))
+    assert trials[0][0].converted == 21
+    assert all(other == trials[0] for other in trials)
+    assert all(np.array_equal(other, beliefs[0]) for other in beliefs)
+
+
+def test_all_rows_or_none(place: Place) -> None:
+    study = create(place)
+    good, bad = count(place, 0.0, 500, 12, DAY), count(place, 0.0, 500, 600, DAY)
+    assert refusal(belated.InvalidInput, lambda: study.add_many([good, bad])) == (
+        "row 2: converted must lie between 0 and shown, 500 (got 600)"
+    )
+    refusal(belated.InvalidInput, lambda: study.add_many([good, {**good, "as_of": -DAY}]))
+    refusal(belated.InvalidInput, lambda: study.add_many([good, {**good, "shown": 0}]))
+    refusal(belated.Outside, lambda: study.add_many([good, {**good, "params": {"x": 7.0}}]))
+    refusal(belated.InvalidInput, lambda: study.add_many([good, {"params": X, "day": 0.0, "shown": 3}]))
+    refusal(belated.InvalidInput, lambda: study.add_many([{**good, "value": 1}]))
+    assert study.trials() == []
+
+
+def test_counts_belong_to_conversions(place: Place) -> None:
+    study = place.create()
+    refusal(belated.Contradiction, lambda: study.add_many([count(place, 0.0, 500, 12, DAY)]))
+
+
+def test_many_queries_at_once(place: Place) -> None:
+    study = place.create()
+    rows = [{"params": {"x": i / 20}, "value": float(i), "key": f"row {i}"} for i in range(20)]
+    trials = study.add_many([*rows, {"params": {"x": 1.0}}])
+    assert [trial.outcome for trial in trials] == [*map(float, range(20)), None]
+    events = len(study.events())
+    assert study.add_many(rows) == trials[:20]  # the same keys
+    assert len(study.events()) == events
+    assert study.add(rows[3]["params"], 3.0, key="row 3") == trials[3]
+    refusal(belated.KeyTaken, lambda: study.add_many([{**rows[3], "value": 4.0}]))
+    refusal(belated.KeyTaken, lambda: study.add_many([{**rows[3], "key": "a"}, {**rows[4], "key": "a"}]))
+    assert len(study.events()) == events
+
+
+def test_a_trial_of_counts_takes_no_outcome(place: Place) -> None:
+    study = create(place)
+    study.add_many([count(place, 0.0, 500, 12, DAY)])
+    said = "trial 1 counts people; state its counts again with add_many or import"
+    assert refusal(belated.InvalidInput, lambda: study.tell(1, 1)) == said
+    assert refusal(belated.InvalidInput, lambda: study.amend(1, 1, reason="no")) == said
+    before = study.posterior([X]).mean[0]
+    study.fail(1, "withdrawn")  # the file was of another campaign
+    assert study.posterior([X]).mean[0] != before
+    refusal(belated.AlreadyEnded, lambda: study.add_many([count(place, 0.0, 500, 13, 2 * DAY)]))
+
+
+@pytest.mark.parametrize("algorithm", ["default", "GP-UCB-SDF"])
+def test_counts_say_what_their_people_would_have_said(place: Place, algorithm: str) -> None:
+    """After the window a day of counts is as good as its people one by one."""
+    said: dict[str, Any] = {"algorithm": algorithm, "initial": 0}
+    said |= {"silence": "fading"} if algorithm == "default" else {"silence": "floor"}
+    counted, single = create(place, name="counted", **said), create(place, name="single", **said)
+    for x, converted in ((0.0, 3), (0.5, 12), (1.0, 5)):
+        counted.add_many([count(place, 0.0, 40, converted, 20 * DAY, x)])
+        for i in range(40):
+            trial = single.add({"x": x}, at=0.0)
+            if i < converted:
+                single.tell(trial, 1, at=HOUR)
+    place.clock.now = 21 * DAY
+    points = [{"x": i / 20} for i in range(21)]
+    ours, theirs = counted.posterior(points), single.posterior(points)
+    assert ours.mean == pytest.approx(theirs.mean, rel=0.05 if algorithm == "default" else 1e-6)
+    assert len(counted.trials()) == 3
+
+
+def test_a_day_is_as_old_as_its_last_statement(place: Place) -> None:
+    """What nobody has counted yet is not known to be silent."""
+    study = create(place)
+    study.add_many([count(place, 0.0, 100, 0, 12 * HOUR), count(place, 0.0, 100, 20, 8 * DAY, 1.0)])
+    place.clock.now = 2 * DAY
+    young = study.posterior([X])
+    place.clock.now = 40 * DAY
+    assert np.array(study.posterior([X])) == pytest.approx(np.array(young))
+    study.add_many([count(place, 0.0, 100, 0, 9 * DAY)])
+    assert study.posterior([X]).mean[0] < young.mean[0]
+
+
+def test_delays_are_learned_from_counts(place: Place) -> None:
+    """Half of those that come take longer than two days: what has come by then is about half of it."""
+    rng = np.random.default_rng(0)
+    study = create(place, patience="14d")
+    when = rng.uniform(0.0, DAY, 2000) + rng.exponential(2 * DAY / np.log(2.0), 2000)
+    for day in range(1, 15):
+        study.add_many([count(place, 0.0, 10_000, int(np.sum(when < day * DAY)), day * DAY)])
+    study.add_many([count(place, 20 * DAY, 1000, 100, 22 * DAY + DAY / 2, 1.0)])  # half are still to come
+    belief = study.posterior([{"x": 1.0}])
+    assert belief.mean[0] == pytest.approx(0.2, abs=0.02)
+    assert belief.low[0] < 0.2 < belief.high[0]
+
+
+def test_in_rounds(place: Place) -> None:
+    study = create(place, patience=3)
+    study.add_many([count(place, 0.0, 100, 2, DAY)])
+    for _ in range(3):
+        study.ask()
+    study.add_many([count(place, 0.0, 100, 9, 2 * DAY)])
+    assert study.trial(1).converted == 9
+    assert np.array(place.restart(study).posterior([X])) == pytest.approx(np.array(study.posterior([X])))
+    study.ask()
+
+
+def test_choices_after_counts_are_replayed(place: Place) -> None:
+    study = create(place, initial=0)
+    study.add_many([count(place, 0.0, 100, 3 * i, 5 * DAY, i / 20) for i in range(10)])
+    place.clock.now = 6 * DAY
+    trials = study.ask(n=3)
+    study.add_many([count(place, 0.0, 100, 50, 6 * DAY, 0.0)])
+    assert all(study.replay(trial.number).same for trial in trials)
+
+
+def test_the_check_knows_counts(tmp_path: Path) -> None:
+    place = Place(f"sqlite:///{tmp_path}/lab.db")
+    study = create(place)
+    study.add_many([count(place, 0.0, 100, 3 * i, 5 * DAY, i / 20) for i in range(10)])
+    study.add_many([count(place, 0.0, 100, 50, 6 * DAY, 0.0)])
+    study.ask()
+    report = check(str(place.url))
+    assert report.ok, str(report)
     place.disconnect()

@@ -11,7 +11,7 @@ from belated.learner.gp.scale import describe_stand_in
 
 Failure = Literal["lost", "infeasible", "withdrawn"]
 FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
-Status = Literal["pending", "heard", "late", "expired", "failed"]
+Status = Literal["pending", "heard", "late", "expired", "failed", "counted"]
 ENOUGH = 1e-6  # of the acquisition's range: how close a replayed maximum must be on another machine
 
 
@@ -45,6 +45,9 @@ class Trial:
     known_from: int | None = None  # the first number whose choice knew the outcome, or the next number
     noise: float | None = None  # standard deviation that came with the outcome
     failure: Failure | None = None
+    shown: int | None = None  # where it stands for many people: how many
+    converted: int | None = None  # how many of them, by `counted_at`
+    counted_at: float | None = None  # seconds
     by_hand: bool = False
     knew_trials: int = 0  # how many earlier trials the choice knew
     note: str = ""
@@ -52,12 +55,12 @@ class Trial:
     @property
     def takes_outcome(self) -> bool:
         """Whether an outcome told now would count."""
-        return takes_outcome(self.outcome is not None, self.failure)
+        return self.status != "counted" and takes_outcome(self.outcome is not None, self.failure)
 
     @property
     def has_delay(self) -> bool:
         """Whether its outcome has, or will have, a delay. One that was added together with its query has none."""
-        return self.outcome is None or self.delay is not None
+        return self.status != "counted" and (self.outcome is None or self.delay is not None)
 
 
 @dataclass(frozen=True, kw_only=True)

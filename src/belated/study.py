@@ -36,6 +36,7 @@ from belated.learner.algorithms import Algorithm
 from belated.learner.blas import describe_versions, use_one_thread
 from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.silence import Silence
+from belated.record.additions import AddedCounts, AddedQuery, AdditionPlan, explain_rows, read_addition
 from belated.record.beliefs import believe_at, find_best_mean
 from belated.record.choices import (
     decode_choice,
@@ -45,7 +46,19 @@ from belated.record.choices import (
     prepare_choice,
     replay_choice,
 )
-from belated.record.events import Adjusted, Amended, Asked, Converted, Ended, Event, Failed, Refused, Repeated, Told
+from belated.record.events import (
+    Adjusted,
+    Amended,
+    Asked,
+    Converted,
+    Counted,
+    Ended,
+    Event,
+    Failed,
+    Refused,
+    Repeated,
+    Told,
+)
 from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.chain import Head
 from belated.record.ledger.memory import MemoryLedger
@@ -401,6 +414,7 @@ class Study:
             def events() -> list[Told | Converted | Repeated | Refused]:
                 if self._find_by_key(key, call) is not None:
                     return []
+                self._refuse_counted(number)
                 self.settings.objective.accept(y)
                 match self._judge_outcome(number, y, sigma):
                     case "new":
@@ -428,6 +442,11 @@ class Study:
                 notes = [objective.flag(y), "it converted before, and the conversion stands" if stands else ""]
                 return self._make_receipt(number, "duplicate", notes)
             raise _explain_conflict(row, y, sigma)
+
+    def _refuse_counted(self, number: int) -> None:
+        """A trial that counts people has no outcome of its own."""
+        if self._state.rows[number - 1].asked.shown_over is not None:
+            raise InvalidInput(f"trial {number} counts people; state its counts again with add_many or import")
 
     def _judge_outcome(self, number: int, y: float, noise: float | None) -> Judgement:
         conversions = self.settings.outcomes == "conversion"
@@ -469,39 +488,75 @@ class Study:
         >>> study.best().params
         {'x': 0.25}
         """
-        words, _ = self._state.encode_context(context)
-        self.settings.space.encode(params)  # refuses what does not lie in the space
-        given = self.settings.space.as_given(params)
+        row = AddedQuery(params=params, value=value, context=context, at=at, noise=noise, key=key)
+        return self._add_rows([row])[0]
+
+    def add_many(self, rows: Iterable[Mapping[str, Any]]) -> list[Trial]:
+        """Add many rows at once, all or none. A row has what `add` takes: params, and perhaps context, value, at, noise
+        and key.
+
+        In a study of conversions a row may count people instead: params, context, day (a date, or when its 24 hours
+        begin), shown, converted, and as_of (until when they are counted; None: now). It is one trial. The same query
+        and day again states its counts anew: the difference is what came since.
+
+        >>> from datetime import datetime
+        >>> from belated import Points, Study
+        >>> space = Points([0.1, 0.2], names=["discount"])
+        >>> study = Study.create(space=space, outcomes="conversion", silence="fading", patience="7d", seed=0)
+        >>> row = {"params": {"discount": 0.1}, "day": "2026-03-01", "shown": 500}
+        >>> study.add_many([{**row, "converted": 12, "as_of": datetime(2026, 3, 2)}])[0].converted
+        12
+        >>> trial = study.add_many([{**row, "converted": 19, "as_of": datetime(2026, 3, 3)}])[0]
+        >>> trial.number, trial.shown, trial.converted
+        (1, 500, 19)
+        """
+        return self._add_rows(explain_rows(read_addition, rows))
+
+    def _add_rows(self, rows: Sequence[AddedQuery | AddedCounts]) -> list[Trial]:
+        """Write all of the rows, or none."""
         with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
             self._sync(turn)
-            y, sigma = None if value is None else require_number(value), self._check_noise(noise)
-            if sigma is not None and y is None:
-                raise InvalidInput("noise belongs to an outcome; give a value with it")
-            call, when = ("add", freeze(given), freeze(words), y, sigma), self._read_time(at)
+            ready = explain_rows(self._check_row, rows) if len(rows) > 1 else [self._check_row(row) for row in rows]
+            plan = AdditionPlan(self._state)
 
-            def events() -> list[Asked | Told]:
-                if self._find_by_key(key, call) is not None:
-                    return []
-                if y is not None:
-                    self.settings.objective.accept(y)
-                if self._state.closed:
-                    raise Closed
-                asked = Asked(
-                    number=self._state.next_number,
-                    params=given,
-                    context=words,
-                    knew=self._state.position,
-                    considered_at=when,
-                    asked_at=when,
-                    by_hand=True,
-                    told_at_once=y is not None,
-                    key=key,
-                    knew_trials=self._state.next_number - 1,
-                )
-                return [asked] if y is None else [asked, Told(number=asked.number, value=y, noise=sigma, at=when)]
+            def events() -> list[Asked | Told | Counted]:
+                nonlocal plan
+                plan = AdditionPlan(self._state)
+                for row in ready:
+                    if isinstance(row, AddedCounts):
+                        plan.add_counts(row)
+                    else:
+                        before = self._find_by_key(row.key, row.call)
+                        plan.add_query(row, None if before is None else before.event.number)
+                return plan.events
 
-            written, before = self._write(events, turn), self._find_by_key(key, call)
-            return self._read_trial(before.event.number if before is not None else written[0].number)
+            self._write(events, turn)
+            return [self._read_trial(number) for number in plan.numbers]
+
+    def _check_row(self, row: AddedQuery | AddedCounts) -> AddedQuery | AddedCounts:
+        return self._check_counts(row) if isinstance(row, AddedCounts) else self._check_query(row)
+
+    def _check_query(self, row: AddedQuery) -> AddedQuery:
+        """The row as plain values."""
+        words, _ = self._state.encode_context(row.context)
+        self.settings.space.encode(row.params)  # refuses what does not lie in the space
+        y = None if row.value is None else require_number(row.value)
+        sigma = self._check_noise(row.noise)
+        if sigma is not None and y is None:
+            raise InvalidInput("noise belongs to an outcome; give a value with it")
+        given, when = self.settings.space.as_given(row.params), self._read_time(row.at)
+        return replace(row, params=given, context=words, value=y, noise=sigma, at=when)
+
+    def _check_counts(self, row: AddedCounts) -> AddedCounts:
+        """The row as plain values."""
+        if self.settings.outcomes != "conversion":
+            raise Contradiction('people are counted in a study of conversions: create it with outcomes="conversion"')
+        words, _ = self._state.encode_context(row.context)
+        self.settings.space.encode(row.params)
+        until = self._read_time(row.as_of)
+        if until < row.day:
+            raise InvalidInput(f"as_of must not be before its day (got {format_value(row.as_of)})")
+        return replace(row, params=self.settings.space.as_given(row.params), context=words, as_of=until)
 
     def fail(self, trial: Trial | int, kind: Failure) -> Trial:
         """End a trial without an outcome: "lost" (no information about x), "infeasible" (x caused it: counts as the
@@ -574,6 +629,7 @@ class Study:
             if floor is not None or limits is not None or value is None:
                 raise InvalidInput("amend a trial (trial, value), or the study (floor=, limits=)")
             number = self._find_number(trial)
+            self._refuse_counted(number)
             if self._state.rows[number - 1].told is None:
                 raise NothingHeard(f"trial {number} has no outcome to amend; tell it")
             y, sigma = self.settings.objective.accept(value), self._check_noise(noise)

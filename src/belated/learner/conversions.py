@@ -29,6 +29,7 @@ from scipy.linalg import lapack
 
 from belated.errors import NotPositiveDefinite
 from belated.learner.arrays import Array
+from belated.learner.counts import Counts
 from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.fitting import FitRows
 from belated.learner.gp.factor import Factor
@@ -44,6 +45,18 @@ LARGEST_RATE = 0.95  # of c, in the noise: a cell where everything converted is 
 STEPS, LONGEST_STEP, CLOSE = 50, 2.0, 1e-10  # of Newton's method
 LEVELS = (-30.0, 30.0)  # of u around the mean: nothing overflows
 PRIOR = HyperPrior(lengthscale=(float(np.log(0.2)), 0.5), variance=(float(np.log(2.0)), 0.8))  # about u
+
+
+NO_COUNTS = Counts(
+    number=np.empty(0, dtype=np.intp),
+    X=np.empty((0, 0)),
+    point=np.empty(0, dtype=np.intp),
+    shown=np.empty(0),
+    converted=np.empty(0),
+    age=np.empty(0),
+    width=np.empty(0),
+    arrivals=np.empty((0, 5)),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,22 +97,30 @@ def count_conversions(h: History, silence: Silence) -> Cells:
     y = np.where(h.seen, np.nan_to_num(h.y), 0.0)
     came = h.seen & (y > 0)
     F, doubt = np.ones(len(y)), 0.0
+    counts = NO_COUNTS if h.counts is None else h.counts
+    shown, converted, by_day = counts.shown, counts.converted, np.ones(len(counts.shown))
     if silence.fills == "between":
         young = (came | h.pending) & (h.age < h.m)
         in_time = came & (h.waited <= h.m)
-        law = ArrivalLaw.learn(h.waited[in_time], h.age[in_time], h.m)
+        law = ArrivalLaw.learn(h.waited[in_time], h.age[in_time], h.m, counts.arrivals)
         F[young] = np.maximum(law.share_by(h.age[young]), LEAST_EXPOSURE)
-        doubt = law.doubt(h.age[~h.gone])
+        ages = counts.list_ages()
+        still = ages[:, -1] < h.m
+        by_day[still] = np.maximum(np.mean(law.share_by(ages[still]), axis=1), LEAST_EXPOSURE)
+        single = h.age[~h.gone]
+        weights = np.concatenate([np.ones(len(single)), np.repeat(shown / ages.shape[1], ages.shape[1])])
+        doubt = law.doubt(np.concatenate([single, ages.ravel()]), weights)
     rows = np.flatnonzero(~h.gone)
-    grouping = group_rows(h.point[rows])
+    grouping = group_rows(np.concatenate([h.point[rows], counts.point]))
     k, exposure, count = (
-        np.bincount(grouping.place, each[rows], len(grouping.first)).astype(np.float64)
-        for each in (y, F, np.ones(len(y)))
+        np.bincount(grouping.place, np.concatenate([own[rows], days]), len(grouping.first)).astype(np.float64)
+        for own, days in ((y, converted), (F, shown * by_day), (np.ones(len(y)), shown))
     )
-    amounts = y[came]
-    mean = float(np.mean(amounts)) if len(amounts) else 1.0
-    c = float(np.mean(np.square(amounts))) / mean if len(amounts) else 1.0
-    return Cells(h.X[rows][grouping.first], k, exposure, count, c, mean, doubt)
+    amounts, ones = y[came], float(np.sum(converted))
+    n, total, squares = len(amounts) + ones, float(np.sum(amounts)) + ones, float(np.sum(np.square(amounts))) + ones
+    mean, c = (total / n, squares / total) if n else (1.0, 1.0)
+    X = np.concatenate([h.X[rows], counts.X]) if len(shown) else h.X[rows]
+    return Cells(X[grouping.first], k, exposure, count, c, mean, doubt)
 
 
 def find_mode(gp: GP, cells: Cells, K: Array) -> Array:

@@ -71,7 +71,9 @@ def _fit_for_look(
     """New hyperparameters where a fit is due; the same question again has the same answer, at no cost."""
     if not is_look_fit_due(problem, h, t, fits):
         return None
-    parts = (h.y, h.lams, h.seen, h.settled, h.pending)
+    parts = [h.y, h.lams, h.seen, h.settled, h.pending]
+    if h.counts is not None:
+        parts += [h.counts.shown, h.counts.converted, h.counts.age]
     key = hash((t, len(fits), problem.bounds, *(part.tobytes() for part in parts)))
     if key not in cache.looks:
         cache.looks = {key: try_refit(problem, h, t, fits[-1] if fits else None, FailureLog())}

@@ -36,6 +36,7 @@ from belated.record.events import (
     Amended,
     Asked,
     Converted,
+    Counted,
     Ended,
     Event,
     Failed,
@@ -164,6 +165,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
     told: dict[int, tuple[float, float | None]] = {}  # the outcomes in effect
     patience, waited_for = settings.patience.m, dict[int, float]()  # the patience now, and when each outcome was told
     failed: dict[int, Failed] = {}
+    counts_people: set[int] = set()  # trials that stand for many
     decided: set[int] = set()  # trials whose outcome was amended
     keys: set[tuple[str, int]] = set()
     valid: set[tuple[int, float, float | None]] = set()  # every outcome that was in effect, of any trial
@@ -189,6 +191,8 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             if event.key is not None and (event.key, event.part) in keys:
                 flag("I2", number, f"key {event.key!r} was used before")
             keys.add((event.key or "", event.part))
+            if event.shown_over is not None:
+                counts_people.add(event.number)
             last, at_ask = event.number, position if event.part == event.parts - 1 else at_ask
             if fault := _explain_torn(event, events[position : position + 1]):
                 flag("I2", number, fault)
@@ -208,6 +212,12 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             elif told[number] == (0.0, None) and number not in decided:
                 told[number], waited_for[number] = (event.value, None), patience
                 valid.add((number, event.value, None))
+        elif isinstance(event, Counted):
+            if not settings.objective.conversions or number not in counts_people:
+                flag("I5", number, "only a trial of a study of conversions that stands for many people has counts")
+                return Counter(events=len(events))
+            if fault := _explain_counts(event):
+                flag("I13", number, fault)
         elif isinstance(event, Repeated) and not _was_valid(settings, event, valid):
             flag("I6", number, f"{event.value!r} was taken for a duplicate of an outcome that it never had")
         elif isinstance(event, Failed):
@@ -261,6 +271,14 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
     )
 
 
+def _explain_counts(event: Counted) -> str:
+    """What is wrong with the counts of a day."""
+    whole = all(isinstance(n, int) and not isinstance(n, bool) for n in (event.shown, event.converted))
+    if whole and event.shown >= 1 and 0 <= event.converted <= event.shown:
+        return ""
+    return f"{event.converted!r} of {event.shown!r} people cannot have converted"
+
+
 def _was_valid(settings: Settings, event: Repeated, valid: set[tuple[int, float, float | None]]) -> bool:
     """Whether what was taken for a duplicate was in effect before; a 0 adds nothing to a conversion."""
     adds_nothing = settings.objective.conversions and event.value == 0.0
@@ -290,12 +308,14 @@ def _explain_torn(event: Asked, after: Sequence[Event]) -> str:
         return "" if same else f"part {event.part + 2} of its batch of {event.parts} is missing"
     if event.told_at_once and not (isinstance(follower, Told) and follower.number == event.number):
         return "it came with an outcome, which is missing"
+    if event.shown_over is not None and not (isinstance(follower, Counted) and follower.number == event.number):
+        return "it came with counts, which are missing"
     return ""
 
 
 def _list_readings(event: Event) -> Iterator[tuple[str, Any]]:
     """Every number that an event carries: clock readings (at, asked_at, considered_at) and outcomes."""
-    for name in ("at", "asked_at", "considered_at", "value", "noise", "floor"):
+    for name in ("at", "asked_at", "considered_at", "value", "noise", "floor", "shown_over"):
         reading = getattr(event, name, None)
         if reading is not None or (name == "value" and isinstance(event, Told | Converted | Repeated | Refused)):
             yield name, reading

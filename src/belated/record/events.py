@@ -29,6 +29,7 @@ class Asked:
     part: int = 0  # of a batch
     parts: int = 1
     knew_trials: int | None = None  # how many earlier trials the choice knew: all of them
+    shown_over: float | None = None  # seconds: it was shown to many people in this time, whose outcomes are counted
     versions: Mapping[str, str] | None = None  # of the libraries that computed it; None: those of the choice before it
 
 
@@ -63,6 +64,16 @@ class Repeated:
     noise: float | None
     at: float
     key: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counted:
+    """How many people were shown a query, and how many of them had converted, by some time."""
+
+    number: int
+    shown: int
+    converted: int
+    at: float  # what is counted happened before it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,12 +125,13 @@ class Ended:
     at: float
 
 
-Event = Asked | Told | Converted | Repeated | Refused | Failed | Amended | Adjusted | Ended
+Event = Asked | Told | Converted | Counted | Repeated | Refused | Failed | Amended | Adjusted | Ended
 
 KINDS: dict[str, type[Event]] = {
     "asked": Asked,
     "told": Told,
     "converted": Converted,
+    "counted": Counted,
     "repeated": Repeated,
     "refused": Refused,
     "failed": Failed,

@@ -17,7 +17,7 @@ from belated.errors import InvalidInput, Unreadable
 from belated.learner.arrays import Array
 from belated.learner.choice.problem import Hyperparameters, Problem
 from belated.learner.gp.domain import Finite
-from belated.learner.history import History
+from belated.learner.history import History, unroll_counts
 from belated.objective import Objective
 from belated.patience import Patience
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event
@@ -100,7 +100,8 @@ class State:
 
     def history(self, now: float) -> History:
         """What the choice of the next query knows at the clock reading `now`; later events do not change it."""
-        return self.table.history(now, self.settings.patience.m, self.settings.late)
+        history = self.table.history(now, self.settings.patience.m, self.settings.late)
+        return history if self.problem.conversions else unroll_counts(history)
 
     def status(self, number: int, now: float) -> Status:
         return self.table.status(number, now, self.settings.patience.m)
@@ -124,10 +125,14 @@ class State:
 
     def encode(self, asked: Asked) -> list[float]:
         """Context and query as columns."""
-        query = self.settings.space.encode_as_list(asked.params)
-        if self.settings.context is None and asked.context is None:
+        return self.encode_row(asked.params, asked.context)
+
+    def encode_row(self, params: Params, context: Params | None) -> list[float]:
+        """Context and query as columns."""
+        query = self.settings.space.encode_as_list(params)
+        if self.settings.context is None and context is None:
             return query
-        z: list[float] = self.encode_context(asked.context)[1].tolist()
+        z: list[float] = self.encode_context(context)[1].tolist()
         return z + query
 
     def encode_context(self, context: Params | None) -> tuple[dict[str, Any] | None, Array]:

@@ -17,6 +17,7 @@ delay is final when the receipt is given. But choice t did not know it: the firs
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -25,8 +26,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from belated.learner.arrays import Array, Indices, Mask
+from belated.learner.counts import Counts
 from belated.learner.history import History, in_time
-from belated.record.events import Amended, Asked, Converted, Event, Failed, Repeated, Told
+from belated.record.events import Amended, Asked, Converted, Counted, Event, Failed, Repeated, Told
+from belated.record.statements import Statement, insert_statement, list_arrivals
 from belated.results import Status, Trial, takes_outcome
 from belated.validation import FARTHEST_TIME
 
@@ -47,16 +50,21 @@ class TrialRecord:
     first_told: Told | None = None  # as it was told, before any amendment
     told_none: bool = False  # told 0 where outcomes are conversions: when that was known says nothing about delays
     converted: Converted | None = None  # after it was told 0
+    statements: list[Statement] | None = None  # where it stands for many people: their counts, by age
+    counted_at: float | None = None  # of the last of them
 
     @property
     def has_delay(self) -> bool:
         """Whether its outcome has, or will have, a delay. One that was added together with its query has none."""
-        return not self.told_none and (self.converted is not None or not self.asked.told_at_once)
+        if self.told_none or self.asked.shown_over is not None:
+            return False
+        return self.converted is not None or not self.asked.told_at_once
 
     @property
     def takes_outcome(self) -> bool:
         """Whether an outcome told now counts."""
-        return takes_outcome(self.told is not None, None if self.failed is None else self.failed.kind)
+        failure = None if self.failed is None else self.failed.kind
+        return self.asked.shown_over is None and takes_outcome(self.told is not None, failure)
 
     def judge_outcome(self, value: float, noise: float | None, *, conversions: bool = False) -> Judgement:
         """What an outcome told now is. An amended outcome is a decision, which no tell changes."""
@@ -102,6 +110,8 @@ class TrialTable:
         self.keys: dict[str, KeyedCall] = {}  # by each client key: the call that used it first
         self._news: list[TrialRecord] = []  # told, and perhaps not yet known to a choice
         self._points: dict[bytes, int] = {}  # a number for each row of X, the same for equal rows
+        self._days: dict[tuple[int, float, float], int] = {}  # trials that count people, by point, day and its length
+        self._arrivals: Counter[tuple[float, ...]] = Counter()  # of people counted: how many, by Counts.arrivals
         self._reserve(32)
 
     def _reserve(self, size: int) -> None:
@@ -125,12 +135,17 @@ class TrialTable:
         self._gone: Mask = grow("_gone", 0, (size,), bool)
         self._by_hand: Mask = grow("_by_hand", 0, (size,), bool)
         self._undelayed: Mask = grow("_undelayed", 0, (size,), bool)
+        self._shown: Array = grow("_shown", 0, (size,), float)  # people; 0: a query of its own
+        self._converted: Array = grow("_converted", 0, (size,), float)
+        self._late_converted: Array = grow("_late_converted", 0, (size,), float)
+        self._stated: Array = grow("_stated", 0, (size,), float)  # the age of the last statement
+        self._width: Array = grow("_width", 0, (size,), float)  # the part of the day that was over by then
 
     def fork(self) -> TrialTable:
         """An independent copy."""
         other = copy(self)
         other.rows, other.keys, other._news = list(self.rows), dict(self.keys), []
-        other._points = dict(self._points)
+        other._points, other._days, other._arrivals = dict(self._points), dict(self._days), self._arrivals.copy()
         other._reserve(len(self._y))
         return other
 
@@ -161,6 +176,8 @@ class TrialTable:
             self._ask(event, x)
         elif isinstance(event, Told | Converted | Failed | Amended) and event.number is not None:
             self._end(event, self.rows[event.number - 1], m)
+        elif isinstance(event, Counted):
+            self._count(event, self.rows[event.number - 1], m)
         if isinstance(event, Asked | Told | Converted | Repeated) and event.key is not None:
             self.keys.setdefault(event.key, KeyedCall(event, self.position))
 
@@ -174,6 +191,8 @@ class TrialTable:
         self._X[i], self._asked_at[i] = x, event.asked_at
         self._point[i] = self._points.setdefault(self._X[i].tobytes(), len(self._points))
         self._by_hand[i], self._undelayed[i] = event.by_hand, not row.has_delay
+        if event.shown_over is not None:
+            self._days[int(self._point[i]), event.asked_at, event.shown_over] = event.number
         if self._news and not event.by_hand:
             self._news = [row for row in self._news if self._order[row.asked.number - 1] > event.knew]
             for news in self._news:
@@ -209,6 +228,49 @@ class TrialTable:
         self._noise[i] = math.nan if told.noise is None else told.noise
         self._gone[i] = False  # an outcome after "lost" is accepted
 
+    def _count(self, event: Counted, row: TrialRecord, m: float) -> None:
+        """Take another statement of its counts."""
+        if row.asked.shown_over is None:
+            raise ValueError(f"trial {event.number} does not count people")
+        i, before = event.number - 1, row.statements or []
+        age = measure_wait(row.asked.asked_at, event.at) if self.by_clock else float(self.next_number - event.number)
+        row.statements = insert_statement(before, Statement(age, event.shown, event.converted))
+        row.counted_at = event.at if row.statements[-1].age == age else row.counted_at
+        for when, n in self._list_arrivals(row, before).items():
+            self._arrivals[when] -= n
+            if not self._arrivals[when]:
+                del self._arrivals[when]
+        late, last = 0.0, row.statements[-1]
+        self._shown[i], self._converted[i], self._stated[i] = last.shown, last.converted, last.age
+        self._width[i] = min(row.asked.shown_over, last.age) if self.by_clock else 0.0
+        arrivals = self._list_arrivals(row, row.statements)
+        for (since, *_), count in arrivals.items():
+            late += count if since - self._width[i] > m else 0
+        self._late_converted[i] = late
+        self._arrivals.update(arrivals)
+
+    def _list_arrivals(self, row: TrialRecord, statements: Sequence[Statement]) -> Counter[tuple[float, ...]]:
+        """How many conversions of a day came between two ages of it, by these and by its age and width."""
+        found: Counter[tuple[float, ...]] = Counter()
+        for since, until, count in list_arrivals(statements):
+            age = statements[-1].age
+            width = min(row.asked.shown_over or 0.0, age) if self.by_clock else 0.0
+            found[since, until, age, width] += count
+        return found
+
+    def has_stated(self, event: Counted) -> bool:
+        """Whether these counts are on record already. In rounds, the same counts again say nothing new."""
+        row = self.rows[event.number - 1]
+        new = (event.shown, event.converted)
+        if not self.by_clock:
+            return row.statements is not None and row.statements[-1][1:] == new
+        return Statement(measure_wait(row.asked.asked_at, event.at), *new) in (row.statements or [])
+
+    def find_day(self, x: Sequence[float], day: float, shown_over: float) -> int | None:
+        """The trial that counts the people who were shown a query (with its context) that day."""
+        point = self._points.get(np.array(x, dtype=float).tobytes())
+        return None if point is None else self._days.get((point, day, shown_over))
+
     def ages(self, now: float) -> Array:
         """The age of each query when the next one is chosen."""
         n = len(self.rows)
@@ -229,6 +291,8 @@ class TrialTable:
         seen = told if late == "use" else in_time(delay, age, self._m[:n])
         within = age <= m
         gone, infeasible = self._gone[:n].copy(), self._infeasible[:n].copy()
+        counts = self._collect_counts(~(gone | infeasible), m, late)
+        gone |= self._shown[:n] > 0
         silent = np.where(self._undelayed[:n] | ((gone | infeasible) & ~told), np.nan, np.where(told, delay, age))
         return History(
             number=np.arange(1, n + 1),
@@ -249,11 +313,32 @@ class TrialTable:
             waited=silent,
             arrived=told,
             late=told & (delay > self._m[:n]),
+            counts=counts,
+        )
+
+    def _collect_counts(self, valid: Mask, m: float, late: Literal["use", "ignore"]) -> Counts | None:
+        """The people counted by day, unless there are none."""
+        rows = np.flatnonzero((self._shown[: len(self.rows)] > 0) & valid)
+        if not len(rows):
+            return None
+        unused = 0.0 if late == "use" else self._late_converted[rows]
+        arrivals = np.array([(*when, n) for when, n in sorted(self._arrivals.items())]).reshape(-1, 5)
+        return Counts(
+            number=rows + 1,
+            X=self._X[rows],
+            point=self._point[rows],
+            shown=self._shown[rows],
+            converted=self._converted[rows] - unused,
+            age=self._stated[rows],
+            width=self._width[rows],
+            arrivals=arrivals[arrivals[:, 0] - arrivals[:, 3] < m],
         )
 
     def status(self, number: int, now: float, m: float) -> Status:
         """The status now; it is computed, not stored."""
         row = self.rows[number - 1]
+        if row.asked.shown_over is not None and row.failed is None:
+            return "counted"
         if row.told is not None:
             return "heard" if self.delay(row) <= self.m_when_told(row) else "late"
         if row.failed is not None:
@@ -264,6 +349,7 @@ class TrialTable:
     def trial(self, number: int, now: float, m: float) -> Trial:
         row = self.rows[number - 1]
         asked, told, failed = row.asked, row.told, row.failed
+        last = row.statements[-1] if row.statements else None
         return Trial(
             number=number,
             params=dict(asked.params),
@@ -276,6 +362,9 @@ class TrialTable:
             known_from=None if told is None else row.known_from,
             noise=None if told is None else told.noise,
             failure=failed.kind if failed is not None and told is None else None,
+            shown=None if last is None else last.shown,
+            converted=None if last is None else last.converted,
+            counted_at=row.counted_at,
             by_hand=asked.by_hand,
             knew_trials=number - 1 if asked.knew_trials is None else asked.knew_trials,
             note=asked.note,

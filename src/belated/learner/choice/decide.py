@@ -74,7 +74,7 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
     )
     gp = fit(settings, start, data.X, data.y, data.lams, data.shares)
     scale = data.scale if algorithm.model.scaling.lasting else None
-    return Hyperparameters(gp, scale, t, int(np.sum(h.seen)), count_settled(h))
+    return Hyperparameters(gp, scale, t, h.count_heard(), h.count_settled())
 
 
 def refit_rates(problem: Problem, h: History, t: int, start: GP, *, fitted: bool) -> Hyperparameters:
@@ -92,13 +92,13 @@ def refit_rates(problem: Problem, h: History, t: int, start: GP, *, fitted: bool
     for _ in range(RATE_PASSES):
         data = select_rates(cells, gp)
         gp = fit(settings, gp, data.X, data.y, data.lams)
-    return Hyperparameters(gp, None, t, int(np.sum(h.seen)), count_settled(h))
+    return Hyperparameters(gp, None, t, h.count_heard(), h.count_settled())
 
 
 def needs_fit(problem: Problem, h: History, t: int) -> bool:
     """Whether there is enough heard to fit, and something that is not given by hand."""
     by_hand = problem.algorithm.model.kernel is not None and problem.lam(t) is not None
-    return int(np.sum(h.seen)) >= FEWEST and not by_hand
+    return h.count_heard() >= FEWEST and not by_hand
 
 
 def make_gp(problem: Problem, fitted: Hyperparameters | None, t: int) -> GP:
@@ -219,7 +219,7 @@ def is_fit_due(problem: Problem, h: History, t: int, fits: Sequence[Hyperparamet
     before = problem.epoch_start(t) - 1
     previous = int(np.max(h.number[~h.by_hand], initial=before)) - before
     schedule, fitted_for = problem.algorithm.fitting.schedule, last.number - before if last else None
-    due = schedule.is_due(t - before, int(np.sum(h.seen)), fitted_for, last.heard if last else 0, previous)
+    due = schedule.is_due(t - before, h.count_heard(), fitted_for, last.heard if last else 0, previous)
     return due or (schedule.eager and last is not None and (has_new_late_outcome(h, last) or has_grown(h, last)))
 
 
@@ -237,7 +237,7 @@ def is_opening(problem: Problem, h: History, t: int) -> bool:
     if problem.round_of(t) <= problem.initial:
         return True
     if problem.conversions:  # the first day, before anything can have come back
-        return not np.any(h.seen)
+        return h.count_heard() == 0
     heard = h.known if problem.silence.forgets else h.settled
     return not problem.cumulative and int(np.sum(heard)) < problem.algorithm.opening.until_heard
 
@@ -251,12 +251,7 @@ def has_new_late_outcome(h: History, last: Hyperparameters) -> bool:
 
 def has_grown(h: History, last: Hyperparameters) -> bool:
     """Whether a tenth more, and at least ten more, are settled since the last fit."""
-    return count_settled(h) - last.settled >= max(10.0, 0.1 * last.settled)
-
-
-def count_settled(h: History) -> int:
-    """How many are heard, or silent for longer than patience."""
-    return int(np.sum(h.settled & ~h.infeasible))
+    return h.count_settled() - last.settled >= max(10.0, 0.1 * last.settled)
 
 
 def describe_floor(problem: Problem, h: History, situation: Situation) -> str:
