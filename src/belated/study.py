@@ -510,13 +510,13 @@ class Study:
         >>> trial.number, trial.shown, trial.converted
         (1, 500, 19)
         """
-        return self._add_rows(explain_rows(read_addition, rows))
+        return self._add_rows(explain_rows(read_addition, list(rows)))
 
     def _add_rows(self, rows: Sequence[AddedQuery | AddedCounts]) -> list[Trial]:
         """Write all of the rows, or none."""
         with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
             self._sync(turn)
-            ready = explain_rows(self._check_row, rows) if len(rows) > 1 else [self._check_row(row) for row in rows]
+            ready = explain_rows(self._check_row, rows)
             plan = AdditionPlan(self._state)
 
             def events() -> list[Asked | Told | Counted]:

@@ -3,18 +3,19 @@ by day."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from typing import Any, TypeVar
 
 from belated.errors import AlreadyEnded, BelatedError, Closed, InvalidInput, KeyTaken
 from belated.record.events import Asked, Counted, Told
 from belated.record.state import State
-from belated.validation import format_value, freeze, require_number, require_time, require_whole
+from belated.validation import format_value, freeze, require_time, require_whole
 
 Given = TypeVar("Given")
 Read = TypeVar("Read")
+DAY = 86400.0  # seconds
 QUERY = ("params", "context", "value", "at", "noise", "key")
 
 COUNTS = ("params", "context", "day", "shown", "converted", "as_of")
@@ -44,7 +45,6 @@ class AddedCounts:
     params: Mapping[str, Any]
     context: Mapping[str, Any] | None = None
     day: float  # seconds: when it began
-    shown_over: float  # seconds
     shown: int
     converted: int
     as_of: float | datetime | None = None  # None: now
@@ -70,46 +70,46 @@ def read_addition(row: object) -> AddedQuery | AddedCounts:
         raise InvalidInput(f"shown must be at least 1 (got {shown})")
     if not 0 <= converted <= shown:
         raise InvalidInput(f"converted must lie between 0 and shown, {shown} (got {converted})")
-    day, shown_over = read_day(row["day"])
     rest = {"context": row.get("context"), "as_of": row.get("as_of")}
-    return AddedCounts(params=row["params"], day=day, shown_over=shown_over, shown=shown, converted=converted, **rest)
+    return AddedCounts(params=row["params"], day=read_day(row["day"]), shown=shown, converted=converted, **rest)
 
 
-def explain_rows(read: Callable[[Given], Read], rows: Iterable[Given]) -> list[Read]:
-    """Every row as it is read; an error says which row it is about, counted from 1."""
+def explain_rows(read: Callable[[Given], Read], rows: Sequence[Given]) -> list[Read]:
+    """Every row as it is read; where there are several, an error says which row it is about, counted from 1."""
     done: list[Read] = []
     for row in rows:
         try:
             done.append(read(row))
         except BelatedError as error:
+            if len(rows) == 1:
+                raise
             raise type(error)(f"row {len(done) + 1}: {error}") from None
     return done
 
 
-def read_day(given: object) -> tuple[float, float]:
-    """When a day begins and how long it is, in seconds: a date in local time, or the time at which 24 hours begin.
+def read_day(given: object) -> float:
+    """When a day begins, in seconds: a date in local time, or the time at which its 24 hours begin.
 
     >>> from datetime import datetime
     >>> from belated.record.additions import read_day
-    >>> read_day("2026-03-01") == (datetime(2026, 3, 1).timestamp(), 86400.0)
+    >>> read_day("2026-03-01") == datetime(2026, 3, 1).timestamp()
     True
     >>> read_day(3600.0)
-    (3600.0, 86400.0)
+    3600.0
     """
     if isinstance(given, str):
         try:
-            given = datetime.fromisoformat(given) if len(given) > len("2026-03-01") else date.fromisoformat(given)
+            given = datetime.fromisoformat(given)
         except ValueError:
             raise InvalidInput(f"day must be a date such as 2026-03-01 (got {format_value(given)})") from None
     try:
         if isinstance(given, datetime):
-            return given.timestamp(), 86400.0
+            return given.timestamp()
         if isinstance(given, date):
-            begins, ends = (datetime.combine(given + timedelta(days), time()).timestamp() for days in (0, 1))
-            return begins, ends - begins
+            return datetime.combine(given, time()).timestamp()
     except (ValueError, OverflowError):
         raise InvalidInput(f"day must be a time that the clock can show (got {format_value(given)})") from None
-    return require_time(require_number(given, "day"), "day"), 86400.0
+    return require_time(given, "day")
 
 
 class AdditionPlan:
@@ -142,10 +142,10 @@ class AdditionPlan:
     def add_counts(self, row: AddedCounts) -> None:
         """The counts of a day, unless they were stated before."""
         x, at = self.state.encode_row(row.params, row.context), require_time(row.as_of, "as_of")
-        day = (*x, row.day, row.shown_over)
-        number = self._days.get(day) or self.state.table.find_day(x, row.day, row.shown_over)
+        day = (*x, row.day)
+        number = self._days.get(day) or self.state.table.find_day(x, row.day)
         if number is None:
-            number = self._days[day] = self._ask(row, at=row.day, shown_over=row.shown_over)
+            number = self._days[day] = self._ask(row, at=row.day, shown_over=DAY)
         elif number < self.state.next_number and self.state.rows[number - 1].failed is not None:
             raise AlreadyEnded(f"trial {number}, which counted this query and day, has failed; it takes no counts")
         counted = Counted(number=number, shown=row.shown, converted=row.converted, at=at)

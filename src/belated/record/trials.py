@@ -110,7 +110,7 @@ class TrialTable:
         self.keys: dict[str, KeyedCall] = {}  # by each client key: the call that used it first
         self._news: list[TrialRecord] = []  # told, and perhaps not yet known to a choice
         self._points: dict[bytes, int] = {}  # a number for each row of X, the same for equal rows
-        self._days: dict[tuple[int, float, float], int] = {}  # trials that count people, by point, day and its length
+        self._days: dict[tuple[int, float], int] = {}  # trials that count people, by point and day
         self._arrivals: Counter[tuple[float, ...]] = Counter()  # of people counted: how many, by Counts.arrivals
         self._reserve(32)
 
@@ -192,7 +192,7 @@ class TrialTable:
         self._point[i] = self._points.setdefault(self._X[i].tobytes(), len(self._points))
         self._by_hand[i], self._undelayed[i] = event.by_hand, not row.has_delay
         if event.shown_over is not None:
-            self._days[int(self._point[i]), event.asked_at, event.shown_over] = event.number
+            self._days[int(self._point[i]), event.asked_at] = event.number
         if self._news and not event.by_hand:
             self._news = [row for row in self._news if self._order[row.asked.number - 1] > event.knew]
             for news in self._news:
@@ -266,10 +266,10 @@ class TrialTable:
             return row.statements is not None and row.statements[-1][1:] == new
         return Statement(measure_wait(row.asked.asked_at, event.at), *new) in (row.statements or [])
 
-    def find_day(self, x: Sequence[float], day: float, shown_over: float) -> int | None:
+    def find_day(self, x: Sequence[float], day: float) -> int | None:
         """The trial that counts the people who were shown a query (with its context) that day."""
         point = self._points.get(np.array(x, dtype=float).tobytes())
-        return None if point is None else self._days.get((point, day, shown_over))
+        return None if point is None else self._days.get((point, day))
 
     def ages(self, now: float) -> Array:
         """The age of each query when the next one is chosen."""
