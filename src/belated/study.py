@@ -281,7 +281,13 @@ class Study:
 
     @overload
     def ask(
-        self, *, context: Params | None = None, n: None = None, params: Params | None = None, key: str | None = None
+        self,
+        *,
+        context: Params | None = None,
+        n: None = None,
+        contexts: None = None,
+        params: Params | None = None,
+        key: str | None = None,
     ) -> Trial: ...
 
     @overload
@@ -289,19 +295,26 @@ class Study:
         self, *, context: Params | None = None, n: int, params: Params | None = None, key: str | None = None
     ) -> list[Trial]: ...
 
+    @overload
+    def ask(
+        self, *, contexts: Sequence[Params], params: Params | None = None, key: str | None = None
+    ) -> list[Trial]: ...
+
     def ask(
         self,
         *,
         context: Params | None = None,
         n: int | None = None,
+        contexts: Sequence[Params] | None = None,
         params: Params | None = None,
         key: str | None = None,
     ) -> Trial | list[Trial]:
-        """The next query to try; with n a list of n queries, all for one context. Each is a round.
+        """The next query to try; with n a list of n queries, all for one context; with contexts a list of queries, one
+        for each. Each is a round.
 
         params fixes some coordinates by hand. The same key again gives the same trial or trials.
 
-        >>> from belated import Real, Study
+        >>> from belated import Choice, Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
         >>> study.ask().number
         1
@@ -309,13 +322,13 @@ class Study:
         [2, 3]
         >>> study.ask(params={"x": 0.5}, key="flask 7").number, study.ask(params={"x": 0.5}, key="flask 7").number
         (4, 4)
+        >>> shop = Study.create(space={"x": Real(0, 1)}, context={"who": Choice("new", "loyal")}, silence="unknown")
+        >>> [trial.context["who"] for trial in shop.ask(contexts=[{"who": "loyal"}, {"who": "new"}])]
+        ['loyal', 'new']
         """
-        count = 1 if n is None else require_whole(n, "n")
-        if count < 1:
-            raise InvalidInput(f"n must be at least 1 (got {count})")
-        words, _ = self._state.encode_context(context)
+        batch = [self._state.encode_context(each)[0] for each in _list_contexts(context, n, contexts)]
         fixed = None if params is None else self._state.check_fixed(params)
-        call = ("ask", count, freeze(words), freeze(fixed))
+        call = ("ask", tuple(map(freeze, batch)), freeze(fixed))
         with self._ledger.lock_asks(self._sync, self._head) as turn:
             self._sync(turn)
 
@@ -325,23 +338,24 @@ class Study:
                         return []
                     if self._state.closed:
                         raise Closed
-                return self._choose(count, words, fixed, key)
+                return self._choose(batch, fixed, key)
 
             asked = [event.number for event in self._write(events, turn) if isinstance(event, Asked)]
         with self._hold_state():
             before = self._find_by_key(key, call)
             first = before.event.number if before is not None else asked[0]
-            trials = [self._read_trial(s) for s in range(first, first + count)]
-            return trials[0] if n is None else trials
+            trials = [self._read_trial(s) for s in range(first, first + len(batch))]
+            return trials[0] if n is None and contexts is None else trials
 
     def _choose(
-        self, count: int, context: Params | None, fixed: Params | None, key: str | None
+        self, contexts: Sequence[Params | None], fixed: Params | None, key: str | None
     ) -> list[Asked | Adjusted]:
-        """Choose `count` queries. In a batch, each query knows those before it; none knows what is told meanwhile.
+        """A query for each context. In a batch, each knows those before it; none knows what is told meanwhile.
 
         Where the study chooses patience and a change is due, that event comes first."""
         events: list[Asked | Adjusted] = []
-        for part in range(count):
+        count = len(contexts)
+        for part, context in enumerate(contexts):
             considered_at = self._read_clock()
             with self._hold_state() as now:
                 if part == 0:
@@ -1093,10 +1107,25 @@ class Study:
         if isinstance(event, Told | Repeated):
             return ("tell", event.number, event.value, event.noise)
         if not event.by_hand:
-            return ("ask", event.parts, freeze(event.context), freeze(event.fixed))
+            batch = self._state.rows[event.number - 1 : event.number - 1 + event.parts]
+            return ("ask", tuple(freeze(row.asked.context) for row in batch), freeze(event.fixed))
         told = self._state.rows[event.number - 1].first_told if event.told_at_once else None
         value, noise = (None, None) if told is None else (told.value, told.noise)
         return ("add", freeze(event.params), freeze(event.context), value, noise)
+
+
+def _list_contexts(context: Params | None, n: int | None, contexts: Sequence[Params] | None) -> Sequence[Params | None]:
+    """The context of each query that an ask is for."""
+    if contexts is None:
+        count = 1 if n is None else require_whole(n, "n")
+        if count < 1:
+            raise InvalidInput(f"n must be at least 1 (got {count})")
+        return [context] * count
+    if context is not None or n is not None:
+        raise InvalidInput("contexts says how many queries there are and what each is for; leave context and n out")
+    if isinstance(contexts, Mapping | str) or not isinstance(contexts, Sequence) or not contexts:
+        raise InvalidInput(f"contexts must be a list of contexts, at least one (got {format_value(contexts)})")
+    return contexts
 
 
 def _explain_conflict(row: TrialRecord, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:
