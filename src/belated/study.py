@@ -33,11 +33,13 @@ from belated.errors import (
     UnknownTrial,
 )
 from belated.learner.algorithms import Algorithm
+from belated.learner.arrays import Array
 from belated.learner.blas import describe_versions, use_one_thread
 from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.silence import Silence
-from belated.record.beliefs import believe_at, find_best_mean
+from belated.record.beliefs import believe_at, find_best_mean, limit_rates
 from belated.record.choices import (
+    Knowledge,
     decode_choice,
     find_situation,
     find_worst,
@@ -820,8 +822,7 @@ class Study:
         with hold(self._lock):
             self._sync()
             known = gather_knowledge(self._state, self._read_clock())
-        with self._use_cache() as cache:
-            return believe_at(known, z, Q, cache, pending=pending)
+        return self._believe(known, z, Q, pending=pending)
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
         """The delays so far: how long outcomes take, how many are still to come, and whether delays
@@ -884,6 +885,11 @@ class Study:
         return replay_choice(self._created, self.events(), asked)
 
     # Inside -----------------------------------------------------------------------------------------------------------
+
+    def _believe(self, known: Knowledge, z: Array, Q: Array, *, pending: bool = False) -> Belief:
+        with self._use_cache() as cache:
+            belief = believe_at(known, z, Q, cache, pending=pending)
+        return limit_rates(belief, known.history) if self.settings.outcomes == "conversion" else belief
 
     def _read_clock(self) -> float:
         return require_time(self.clock(), "the clock's reading")

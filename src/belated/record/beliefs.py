@@ -32,12 +32,19 @@ def believe_at(known: Knowledge, z: Array, Q: Array, cache: Cache, *, pending: b
     rows = join_context(z, Q)
 
     def evaluate(belief: ModelBelief, scale: Scale | RateScale) -> Belief:
-        mean, std = belief.posterior.mean_and_std(rows)
+        mean, std = scale.read(belief.posterior, rows)
         if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
             raise FloatingPointError
-        return Belief(*scale.describe(mean, std, belief.posterior.level_std(rows)))
+        return Belief(*scale.describe(mean, std))
 
     return _use_belief(known, z, cache, evaluate, pending)
+
+
+def limit_rates(belief: Belief, h: History) -> Belief:
+    """What is believed about rates: none is below 0, and none above 1 while no conversion counted more than 1."""
+    most = 1.0 if np.max(h.y[h.seen], initial=1.0) <= 1.0 else np.inf
+    mean, low, high = (np.clip(each, 0.0, most) for each in (belief.mean, belief.low, belief.high))
+    return Belief(mean, belief.std, low, high)
 
 
 def find_best_mean(known: Knowledge, situation: Situation, seed: int, cache: Cache) -> Array:
