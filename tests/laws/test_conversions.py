@@ -151,7 +151,7 @@ def test_the_belief_grows_with_what_is_shown_and_the_choice_follows_it() -> None
     belief = study.posterior([{"x": x} for x in rates])
     assert shown[-150:].count(0.5) > 100
     assert belief.low[1] <= 0.3 <= belief.high[1]
-    assert study.recommend() == {"x": 0.5}
+    assert study.recommend().params == {"x": 0.5}
     assert np.all(belief.std > 0)
 
 

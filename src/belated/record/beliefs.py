@@ -15,7 +15,7 @@ import numpy as np
 from belated.learner.arrays import Array
 from belated.learner.belief import ModelBelief
 from belated.learner.blas import use_one_thread
-from belated.learner.choice.candidates import find_best, join_context
+from belated.learner.choice.candidates import find_best
 from belated.learner.choice.decide import FailureLog, compute_belief, is_look_fit_due, try_hyperparameters, try_refit
 from belated.learner.choice.problem import Cache, Hyperparameters, Problem, Situation
 from belated.learner.gp.scale import RateScale, Scale
@@ -27,9 +27,8 @@ from belated.results import Belief
 Result = TypeVar("Result")
 
 
-def believe_at(known: Knowledge, z: Array, Q: Array, cache: Cache, *, pending: bool) -> Belief:
-    """Mean and std of f at the queries Q in the context z, in the user's units; `pending`: as for the next choice."""
-    rows = join_context(z, Q)
+def believe_at(known: Knowledge, rows: Array, cache: Cache, *, pending: bool) -> Belief:
+    """Mean and std of f at rows of context and query, in the user's units; `pending`: as for the next choice."""
 
     def evaluate(belief: ModelBelief, scale: Scale | RateScale) -> Belief:
         mean, std = scale.read(belief.posterior, rows)
@@ -37,7 +36,7 @@ def believe_at(known: Knowledge, z: Array, Q: Array, cache: Cache, *, pending: b
             raise FloatingPointError
         return Belief(*scale.describe(mean, std))
 
-    return _use_belief(known, z, cache, evaluate, pending)
+    return _use_belief(known, np.empty(0), cache, evaluate, pending)
 
 
 def limit_rates(belief: Belief, h: History) -> Belief:
