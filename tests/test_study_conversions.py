@@ -310,3 +310,14 @@ def test_the_check_knows_counts(tmp_path: Path) -> None:
     report = check(str(place.url))
     assert report.ok, str(report)
     place.disconnect()
+
+
+@pytest.mark.parametrize("algorithm", ["default", "GP-UCB-SDF"])
+def test_the_best_of_counts_is_a_rate(place: Place, algorithm: str) -> None:
+    study = create(place, algorithm=algorithm, silence="fading" if algorithm == "default" else "floor")
+    study.add_many([count(place, 0.0, 100, 3 * i, 9 * DAY, i / 20) for i in range(10)])
+    place.clock.now = 10 * DAY
+    best = study.best()
+    assert (best.params, best.asked, best.heard, best.trial) == ({"x": 0.45}, 100, 27, None)
+    assert best.low is not None
+    assert best.low < 0.27 < (best.high or 0.0)

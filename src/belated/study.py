@@ -33,12 +33,16 @@ from belated.errors import (
     UnknownTrial,
 )
 from belated.learner.algorithms import Algorithm
+from belated.learner.arrays import Array
 from belated.learner.blas import describe_versions, use_one_thread
+from belated.learner.choice.candidates import join_context
 from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.silence import Silence
 from belated.record.additions import AddedCounts, AddedQuery, AdditionPlan, explain_rows, read_addition
-from belated.record.beliefs import believe_at, find_best_mean
+from belated.record.beliefs import believe_at, find_best_mean, limit_rates
+from belated.record.best import count_trials, find_best_rate, find_best_told
 from belated.record.choices import (
+    Knowledge,
     decode_choice,
     find_situation,
     find_worst,
@@ -66,7 +70,7 @@ from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
 from belated.record.trials import Judgement, KeyedCall, TrialRecord
 from belated.record.writes import write_in_turn
-from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, WorstValue
+from belated.results import FAILURES, Belief, BestQuery, Failure, Receipt, Replay, Trial, WorstValue
 from belated.settings import (
     Declared,
     Late,
@@ -837,8 +841,16 @@ class Study:
         Q = self._state.problem.Q
         return None if Q is None else [self.settings.space.decode(q) for q in Q]
 
-    def best(self, context: Params | None = None) -> Trial:
-        """The trial with the best outcome told so far, late ones included; with a context, among those in it.
+    def best(self, context: Params | None = None) -> BestQuery:
+        """The best query so far, and what it is worth; with a context, among those asked in it. Print it.
+
+        It is the one with the best outcome told, late ones included, and its trial. Where noise came with that outcome,
+        or the query was told more than once, there is also the interval that the study believes in there, which may lie
+        below the outcome: the best of many noisy ones was lucky.
+
+        For conversions it is the query with the best rate: the one whose 90 % interval begins highest, of those asked
+        at least half as often as the average one, so that one that was shown once, and converted, does not win. No
+        trial is meant then.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -848,36 +860,53 @@ class Study:
         """
         with hold(self._lock):
             self._sync()
-            wanted = None if context is None else self._state.encode_context(context)[0]
-            sign = self.settings.objective.sign
-            told = [
-                (sign * row.told.value, -row.asked.number)
-                for row in self._state.rows
-                if row.told is not None and (wanted is None or row.asked.context == wanted)
-            ]
-            if not told:
-                raise NothingHeard
-            return self._read_trial(-max(told)[1])
+            z = None if context is None else self._state.encode_context(context)[1]
+            known = gather_knowledge(self._state, self._read_clock())
+            conversions = self.settings.outcomes == "conversion"
+            trial = None if conversions else self._read_trial(find_best_told(known, z) + 1)
+        if trial is None:
+            i, belief = find_best_rate(known, z, lambda rows: self._believe(known, rows))
+            asked = self._state.rows[known.history.number[i] - 1].asked
+            return self._describe_belief(known, known.history.X[i], belief, asked.params, asked.context)
+        y, x = known.history.y[trial.number - 1], known.history.X[trial.number - 1]
+        shown, heard = count_trials(known.history, x, conversions=False)
+        noisy = heard > 1 or trial.noise is not None
+        there = self._believe(known, x[None]) if noisy else None
+        return BestQuery(
+            params=trial.params,
+            context=trial.context,
+            value=float(y),
+            quantity="outcome",
+            low=None if there is None else float(there.low[0]),
+            high=None if there is None else float(there.high[0]),
+            asked=shown,
+            heard=heard,
+            trial=trial,
+        )
 
-    def recommend(self, context: Params | None = None) -> dict[str, Any]:
-        """The params where the belief's mean is best, over the whole space.
+    def recommend(self, context: Params | None = None) -> BestQuery:
+        """The query where the belief's mean is best, over the whole space, with that mean and its interval. Print it.
 
         >>> from belated import Points, Study
         >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0)
         >>> _ = study.add({"x": 0.0}, 0.1), study.add({"x": 0.5}, 0.9), study.add({"x": 1.0}, 0.2)
-        >>> study.recommend()
+        >>> study.recommend().params
         {'x': 0.5}
+        >>> round(study.recommend().value, 1)
+        0.9
         """
         with hold(self._lock):
             self._sync()
-            _, z = self._state.encode_context(context)
+            words, z = self._state.encode_context(context)
             if not any(row.told is not None for row in self._state.rows):
                 raise NothingHeard
             known = gather_knowledge(self._state, self._read_clock())
             situation = find_situation(self._state, known.history, z)
         with self._use_cache() as cache:
             x = find_best_mean(known, situation, self.seed, cache)
-        return self.settings.space.decode(x)
+        params = self.settings.space.decode(x)
+        rows = join_context(z, self.settings.space.encode_all([params]))
+        return self._describe_belief(known, rows[0], self._believe(known, rows), params, words)
 
     def posterior(self, points: Sequence[Params], context: Params | None = None, *, pending: bool = False) -> Belief:
         """Mean and standard deviation of f at some points: what is known, with the hyperparameters of today.
@@ -903,8 +932,7 @@ class Study:
         with hold(self._lock):
             self._sync()
             known = gather_knowledge(self._state, self._read_clock())
-        with self._use_cache() as cache:
-            return believe_at(known, z, Q, cache, pending=pending)
+        return self._believe(known, join_context(z, Q), pending=pending)
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
         """The delays so far: how long outcomes take, how many are still to come, and whether delays
@@ -967,6 +995,27 @@ class Study:
         return replay_choice(self._created, self.events(), asked)
 
     # Inside -----------------------------------------------------------------------------------------------------------
+
+    def _believe(self, known: Knowledge, rows: Array, *, pending: bool = False) -> Belief:
+        with self._use_cache() as cache:
+            belief = believe_at(known, rows, cache, pending=pending)
+        return limit_rates(belief, known.history) if self.settings.outcomes == "conversion" else belief
+
+    def _describe_belief(
+        self, known: Knowledge, row: Array, belief: Belief, params: Params, context: Params | None
+    ) -> BestQuery:
+        conversions = self.settings.outcomes == "conversion"
+        asked, heard = count_trials(known.history, row, conversions)
+        return BestQuery(
+            params=dict(params),
+            context=None if context is None else dict(context),
+            value=float(belief.mean[0]),
+            quantity="rate" if conversions else "mean",
+            low=float(belief.low[0]),
+            high=float(belief.high[0]),
+            asked=asked,
+            heard=heard,
+        )
 
     def _read_clock(self) -> float:
         return require_time(self.clock(), "the clock's reading")

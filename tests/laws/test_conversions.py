@@ -151,7 +151,7 @@ def test_the_belief_grows_with_what_is_shown_and_the_choice_follows_it() -> None
     belief = study.posterior([{"x": x} for x in rates])
     assert shown[-150:].count(0.5) > 100
     assert belief.low[1] <= 0.3 <= belief.high[1]
-    assert study.recommend() == {"x": 0.5}
+    assert study.recommend().params == {"x": 0.5}
     assert np.all(belief.std > 0)
 
 
@@ -178,3 +178,23 @@ def test_before_anything_is_asked_every_rate_is_as_likely_as_another(silence: st
         belief = study.posterior([{"x": 0.0}, {"x": 1.0}], pending=pending)
         assert belief.mean[0] == belief.mean[1]
         assert np.all((0 < belief.low) & (belief.low < belief.mean) & (belief.mean < belief.high))
+
+
+@pytest.mark.parametrize("algorithm", ["default", "GP-UCB-SDF"])
+def test_a_rate_lies_between_0_and_1_while_every_conversion_counts_1(algorithm: str) -> None:
+    how = {"algorithm": algorithm} | ({"silence": "floor"} if algorithm != "default" else {})
+    study = make_study(**how)
+    for i in range(12):
+        trial = study.add({"x": 0.0 if i % 2 else 1.0})
+        if i % 2:
+            study.tell(trial, 1)
+    mean, _, low, high = study.posterior([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}])
+    assert np.all((0.0 <= low) & (low <= mean) & (mean <= high) & (high <= 1.0))
+    assert high[0] == 1.0  # everything converted there
+
+
+def test_amounts_may_pass_1() -> None:
+    study = make_study()
+    for _ in range(6):
+        study.tell(study.add({"x": 0.0}), 30.0)
+    assert study.posterior([{"x": 0.0}]).high[0] > study.posterior([{"x": 0.0}]).mean[0] > 10.0

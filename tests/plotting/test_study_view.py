@@ -50,7 +50,7 @@ def test_the_belief_shown_is_the_studys(make) -> None:
     assert view.recommended == study.recommend(view.context)
     spaces = [study.settings.space, *([study.settings.context] if study.settings.context else [])]
     assert [s.name for s in view.slices] == [name for space in spaces for name in space.names]
-    at = study.posterior([view.recommended], view.context)
+    at = study.posterior([view.recommended.params], view.context)
     for piece in view.slices:
         assert piece.here[1] == pytest.approx(float(at.mean[0]))
         assert np.all(np.diff(piece.x) >= 0)
@@ -58,7 +58,7 @@ def test_the_belief_shown_is_the_studys(make) -> None:
         assert len(piece.heard) == view.count("heard") + view.count("late")
     piece = view.slices[0]
     if not piece.whole:
-        values = [{**view.recommended, piece.name: float(x)} for x in piece.x[::40]]
+        values = [{**view.recommended.params, piece.name: float(x)} for x in piece.x[::40]]
         belief = study.posterior(values, view.context)
         for shown, expected in zip(
             (piece.low, piece.mean, piece.high), (belief.low, belief.mean, belief.high), strict=True

@@ -135,7 +135,7 @@ class Greedy(Fieldless):
     >>> from belated import Points, Study
     >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0)
     >>> _ = study.add({"x": 0.0}, 0.1), study.add({"x": 0.5}, 0.9), study.add({"x": 1.0}, 0.2)
-    >>> study.recommend()
+    >>> study.recommend().params
     {'x': 0.5}
     """
 

@@ -20,6 +20,7 @@ from belated.learner.arrays import Array
 from belated.patience import SECONDS
 from belated.plotting.study_view import BeliefSlice, StudyView
 from belated.plotting.style import BAND, FAINT, INK, MEAN, OPEN, SOFT, make_page, save_page, use_style, write_headline
+from belated.results import BestQuery
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -317,7 +318,7 @@ def draw_beliefs(page: StudyPage, view: StudyView, grid: PanelGrid) -> None:
         axes.set_yticks([])
         write_note(axes, "nothing heard yet, so nothing is believed yet")
         return
-    page.text(LEFT, grid.top - 0.5, format_caption(view), fontsize=9.5, color=SOFT)
+    page.text(LEFT, grid.top - 0.5, format_caption(view, view.recommended), fontsize=9.5, color=SOFT)
     if view.left_out:
         left = f"{view.left_out} more coordinate{'s are' if view.left_out > 1 else ' is'} not shown"
         page.text(RIGHT, grid.top - 0.72, left, fontsize=9.5, color=SOFT, ha="right")
@@ -337,8 +338,8 @@ def find_range(slices: Sequence[BeliefSlice]) -> tuple[float, float]:
     return min(edges) - 2 * room, max(edges) + room  # more below: pending queries are drawn there
 
 
-def format_caption(view: StudyView) -> str:
-    """Which point the panels go through."""
+def format_caption(view: StudyView, best: BestQuery) -> str:
+    """Which point the panels go through, and what it is worth."""
 
     def listed(params: Any) -> str:
         return ", ".join(f"{name} = {format_value(value)}" for name, value in params.items())
@@ -348,7 +349,8 @@ def format_caption(view: StudyView) -> str:
     how = (
         "every point of the list; the star is recommended" if view.slices[0].whole else "through the recommended point"
     )
-    text = f"{how}, where the mean is {goal}{where}:  {listed(view.recommended)}"
+    worth = f"{best.value:.4g}, 90 %: {best.interval}"
+    text = f"{how}, where the {best.quantity} is {goal}{where}:  {listed(best.params)}  ({worth})"
     return textwrap.shorten(text, 140, placeholder=" …")
 
 

@@ -17,7 +17,7 @@ from belated.errors import NothingHeard
 from belated.learner.arrays import Array
 from belated.learner.delays.survival import Survival, kaplan_meier
 from belated.learner.gp.kernels import Kernel
-from belated.results import Belief, Trial
+from belated.results import Belief, BestQuery, Trial
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Parameter, Real
 from belated.space.points import Points
@@ -72,7 +72,7 @@ class StudyView:
     survival: Survival
     waiting: Array  # how long those not heard have waited                 (k,)
     floor: WorstValue
-    recommended: Params | None
+    recommended: BestQuery | None
     context: Params | None
     slices: Sequence[BeliefSlice]
     left_out: int  # coordinates that are not drawn
@@ -106,10 +106,10 @@ def read_study_view(study: Study, context: Params | None = None) -> StudyView:
     if study.settings.context is not None and context is None and trials:
         context = trials[-1].context
     try:
-        recommended: Params | None = study.recommend(context)
+        recommended: BestQuery | None = study.recommend(context)
     except NothingHeard:
         recommended = None
-    slices = [] if recommended is None else read_slices(study, trials, recommended, context)
+    slices = [] if recommended is None else read_slices(study, trials, recommended.params, context)
     return StudyView(
         name=study.name or "a study",
         study=study,

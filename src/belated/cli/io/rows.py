@@ -32,6 +32,7 @@ from belated.validation import format_value, freeze, require_number, require_tim
 FIELDS = ("number", "asked_at", "outcome", "noise", "told_at", "known_from", "failure")
 COUNT_FIELDS = ("day", "shown", "converted", "as_of")  # where a row counts people
 ALIASES = {"value": "outcome", "at": "asked_at"}
+IMPORTED = "import "  # begins the keys of imported trials
 MOST_TRIALS = 10**9  # a number beyond it is a mistake
 
 
@@ -197,9 +198,7 @@ def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
     if context is not None and around is not None:
         context.encode(around)
         around = context.as_given(around)
-    failure = ends.get("failure")
-    if failure is not None and failure not in FAILURES:
-        raise InvalidInput(f"failure must be one of {', '.join(FAILURES)} (got {format_value(failure)})")
+    failure = parse_failure(ends.get("failure"))
     if failure is not None and "outcome" in ends:
         raise InvalidInput("a row has an outcome or a failure, not both")
     key = ends.get("key", "")
@@ -220,6 +219,14 @@ def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
         history=history,
         key=key,
     )
+
+
+def parse_failure(given: object) -> Failure | None:
+    """How a trial failed; None where the row does not say."""
+    kind = next((kind for kind in FAILURES if kind == given), None)
+    if kind is None and given is not None:
+        raise InvalidInput(f"failure must be one of {', '.join(FAILURES)} (got {format_value(given)})")
+    return kind
 
 
 def _parse_history(ends: Mapping[str, Any]) -> tuple[HistoryStep, ...]:
@@ -313,10 +320,10 @@ def identify(thing: TrialRow | Trial) -> TrialIdentity:
 def make_key(row: TrialRow, before: Counter[str]) -> str:
     """The key of a row: its own, or one made of its content and of how often that content came before in the file."""
     if row.key:
-        return f"import {row.key}"
+        return f"{IMPORTED}{row.key}"
     content: list[Any] = [dict(row.params), row.context and dict(row.context), row.asked_at]
     if row.asked_at is None:
         content += [row.outcome, row.noise, row.told_at, row.failure]
     text = json.dumps(content, sort_keys=True)
     before[text] += 1
-    return "import " + hashlib.sha256(f"{text} {before[text]}".encode()).hexdigest()[:32]
+    return IMPORTED + hashlib.sha256(f"{text} {before[text]}".encode()).hexdigest()[:32]

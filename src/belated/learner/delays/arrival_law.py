@@ -135,6 +135,10 @@ class ArrivalLaw:
         i, part = locate_times(age / self.m)
         return np.asarray((1.0 - part) * curve[i] + part * curve[i + 1])
 
+    def quantile(self, q: float) -> float:
+        """The age by which the share q of those that come within m has come."""
+        return self.m * float(np.interp(q, tabulate_shares() @ self.weights, TIMES))
+
     def doubt(self, age: Array, weights: Array) -> float:
         """How uncertain Σ F over these ages is, each with its weight: the standard deviation of its logarithm over the
         laws."""
