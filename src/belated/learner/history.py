@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,28 @@ class History:
     def settled(self) -> Mask:
         """Known, or silent for longer than patience: where silence does not forget, that is an outcome too."""
         return self.known | ~(self.pending | self.gone)
+
+    @cached_property
+    def heard(self) -> int:
+        """How many outcomes the model may use."""
+        return int(np.sum(self.seen))
+
+    @cached_property
+    def settled_count(self) -> int:
+        """How many are heard, or silent for longer than patience."""
+        return int(np.sum(self.settled & ~self.infeasible))
+
+    @cached_property
+    def newest_choice(self) -> int:
+        """The number of the last query that we chose, 0 for none."""
+        return int(np.max(self.number[~self.by_hand], initial=0))
+
+    @cached_property
+    def late_by_arrival(self) -> Mask:
+        """Whether each outcome in use came late, in order of arrival."""
+        rows = np.flatnonzero(self.seen)
+        late: Mask = self.late[rows[np.argsort(self.order[rows], kind="stable")]]
+        return late
 
     def since(self, first: int) -> History:
         """The same without the queries before number `first`."""
