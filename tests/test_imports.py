@@ -31,6 +31,7 @@ ORDER = [
     ["belated.learner.policies"],
     ["belated.learner.width", "belated.learner.fitting"],
     ["belated.learner.algorithms", "belated.learner.conversions"],
+    ["belated.learner.moment"],
     ["belated.learner.choice.*"],
     ["belated.learner"],
     ["belated.algorithms", "belated.confidence", "belated.kernels", "belated.policies", "belated.silence"],

@@ -342,7 +342,8 @@ class Study:
                         return []
                     if self._state.closed:
                         raise Closed
-                return self._choose(batch, fixed, key)
+                with use_one_thread():
+                    return self._choose(batch, fixed, key)
 
             asked = [event.number for event in self._write(events, turn) if isinstance(event, Asked)]
         with self._hold_state():
@@ -359,15 +360,15 @@ class Study:
         Where the study chooses patience and a change is due, that event comes first."""
         events: list[Asked | Adjusted] = []
         count = len(contexts)
+        considered_at = self._read_clock()  # a batch is chosen at one moment
         for part, context in enumerate(contexts):
-            considered_at = self._read_clock()
             with self._hold_state() as now:
                 if part == 0:
                     knew, state = now.position, now if count == 1 else now.fork()
                     change = self._consider_patience(considered_at)
                 number, before = state.next_number, state.versions
                 compute = prepare_choice(state, considered_at, context, fixed)
-            with self._use_cache() as cache, use_one_thread():
+            with self._use_cache() as cache:
                 choice = compute(cache)
             event = Asked(
                 number=number,
@@ -900,8 +901,8 @@ class Study:
             words, z = self._state.encode_context(context)
             if not any(row.told is not None for row in self._state.rows):
                 raise NothingHeard
-            known = gather_knowledge(self._state, self._read_clock())
-            situation = find_situation(self._state, known.history, z)
+            now = self._read_clock()
+            known, (_, situation) = gather_knowledge(self._state, now), find_situation(self._state, now, z)
         with self._use_cache() as cache:
             x = find_best_mean(known, situation, self.seed, cache)
         params = self.settings.space.decode(x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from belated import Contradiction, InvalidInput, Points, Real, Study
+from belated import Choice, Contradiction, InvalidInput, Points, Real, Study
 from belated.learner.conversions import Cells, believe_rates, find_mode, look_ahead
 from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.gp.kernels import Matern52
@@ -198,3 +198,19 @@ def test_amounts_may_pass_1() -> None:
     for _ in range(6):
         study.tell(study.add({"x": 0.0}), 30.0)
     assert study.posterior([{"x": 0.0}]).high[0] > study.posterior([{"x": 0.0}]).mean[0] > 10.0
+
+
+# The first day, before anything has come back
+
+
+def test_before_anything_is_heard_every_item_is_shown_as_often_in_every_segment() -> None:
+    study = make_study(context={"who": Choice("a", "b")}, initial=0)
+    shown = [(t.context["who"], t.params["x"]) for t in study.ask(contexts=[{"who": who} for who in "aabab" * 6])]
+    counts = [shown.count((who, x)) for who in "ab" for x in (0.0, 0.5, 1.0)]
+    assert counts == [6, 6, 6, 4, 4, 4]
+
+
+def test_before_anything_is_heard_a_continuous_space_is_filled_evenly() -> None:
+    study = make_study(space={"x": Real(0, 1)}, initial=0)
+    x = np.sort([trial.params["x"] for trial in study.ask(n=40)])
+    assert np.max(np.diff(x, prepend=0.0, append=1.0)) < 2.5 / 40

@@ -96,7 +96,7 @@ def test_moves_take_turns_in_every_context_and_over_what_is_added() -> None:
     for i in range(8):
         z = "ab"[i % 2]
         state = state_of(study)
-        turns[z].append(find_situation(state, state.history(0.0), state.encode_context({"z": z})[1]).turn)
+        turns[z].append(find_situation(state, 0.0, state.encode_context({"z": z})[1])[1].turn)
         study.ask(context={"z": z})
         study.add({"x": 0.0}, 0.5, context={"z": z})
     assert turns == {"a": [0, 1, 2, 3], "b": [0, 1, 2, 3]}

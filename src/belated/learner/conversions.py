@@ -21,7 +21,7 @@ k out of E alone give v = k / E.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,7 +34,7 @@ from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.fitting import FitRows
 from belated.learner.gp.factor import Factor
 from belated.learner.gp.fit import HyperPrior
-from belated.learner.gp.merging import group_rows
+from belated.learner.gp.kernels import Kernel
 from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.scale import Scale
 from belated.learner.history import History
@@ -81,7 +81,7 @@ class Cells:
         """The noise variance of one more outcome, on the scale of u."""
         return max(self.c - self.average, (1.0 - LARGEST_RATE) * self.c) / self.average
 
-    def compute_noise(self, v: Array, exposure: Array, share: Array | float) -> Array:
+    def compute_noise(self, v: Array, exposure: Array | float, share: Array | float) -> Array:
         """(c - v F̄) / (v E)."""
         return np.asarray(np.maximum(self.c - v * share, (1.0 - LARGEST_RATE) * self.c) / (v * exposure))
 
@@ -111,21 +111,46 @@ def count_conversions(h: History, silence: Silence) -> Cells:
         weights = np.concatenate([np.ones(len(single)), np.repeat(shown / ages.shape[1], ages.shape[1])])
         doubt = law.doubt(np.concatenate([single, ages.ravel()]), weights)
     rows = np.flatnonzero(~h.gone)
-    grouping = group_rows(np.concatenate([h.point[rows], counts.point]))
+    point = np.concatenate([h.point[rows], counts.point])
+    there = np.flatnonzero(np.bincount(point))
+    first = np.empty(int(np.max(point, initial=-1)) + 1, dtype=np.intp)
+    first[point[::-1]] = np.concatenate([rows, counts.number - 1])[::-1]
     k, exposure, count = (
-        np.bincount(grouping.place, np.concatenate([own[rows], days]), len(grouping.first)).astype(np.float64)
+        np.bincount(point, np.concatenate([own[rows], days]))[there].astype(np.float64)
         for own, days in ((y, converted), (F, shown * by_day), (np.ones(len(y)), shown))
     )
     amounts, ones = y[came], float(np.sum(converted))
     n, total, squares = len(amounts) + ones, float(np.sum(amounts)) + ones, float(np.sum(np.square(amounts))) + ones
     mean, c = (total / n, squares / total) if n else (1.0, 1.0)
-    X = np.concatenate([h.X[rows], counts.X]) if len(shown) else h.X[rows]
-    return Cells(X[grouping.first], k, exposure, count, c, mean, doubt)
+    return Cells(h.X[first[there]], k, exposure, count, c, mean, doubt)
 
 
-def find_mode(gp: GP, cells: Cells, K: Array) -> Array:
+@dataclass
+class ModeCache:
+    """The kernel between the cells and their mode as they were last: cells stay, and their rates change little."""
+
+    kernel: Kernel | None = None
+    X: Array = field(default_factory=lambda: np.empty((0, 0)))
+    K: Array = field(default_factory=lambda: np.empty((0, 0)))
+    u: Array = field(default_factory=lambda: np.empty(0))
+
+    def compute_kernel(self, kernel: Kernel, X: Array) -> Array:
+        """k(X, X): what is new is computed, if the cells of before come first."""
+        n = len(self.X)
+        if kernel != self.kernel or n > len(X) or not np.array_equal(self.X, X[:n]):
+            self.kernel, self.K, self.u, n = kernel, np.empty((0, 0)), np.empty(0), 0
+        if n < len(X):
+            new = kernel(X[n:], X)
+            self.K = np.block([[self.K, new[:, :n].T], [new]])
+        self.X = X
+        return self.K
+
+
+def find_mode(gp: GP, cells: Cells, K: Array, start: Array | None = None) -> Array:
     """u at the cells where the belief about it is densest; K is the kernel between them                (cells,)."""
     u: Array = np.full(len(cells.k), gp.mean)
+    if start is not None:
+        u[: len(start)] = np.clip(start, gp.mean + LEVELS[0], gp.mean + LEVELS[1])
     for _ in range(STEPS if len(u) else 0):  # LAPACK takes no empty matrix
         z, noise = cells.linearize(u)
         chol, failed = lapack.dpotrf(add_to_diagonal(K, noise), lower=1, overwrite_a=1)
@@ -157,17 +182,20 @@ def select_rates(cells: Cells, gp: GP) -> FitRows:
     return FitRows(cells.X, z, noise, Scale(1.0, 0.0, 1.0))
 
 
-def believe_rates(gp: GP, cells: Cells) -> Posterior:
+def believe_rates(gp: GP, cells: Cells, kept: ModeCache | None = None) -> Posterior:
     """The belief about u."""
-    K = gp.kernel(cells.X, cells.X)
-    z, noise = cells.linearize(find_mode(gp, cells, K))
+    kept = ModeCache() if kept is None else kept
+    K = kept.compute_kernel(gp.kernel, cells.X)
+    kept.u = find_mode(gp, cells, K, kept.u)
+    z, noise = cells.linearize(kept.u)
     return _condition(gp, cells, K, z, noise)
 
 
-def look_ahead(belief: Posterior, cells: Cells) -> Posterior:
+def look_ahead(belief: Posterior, cells: Cells, kept: ModeCache | None = None) -> Posterior:
     """The belief once every query of now has had its chance, with the mean as it is: what is out will be known, so the
     next choice looks elsewhere. z = u + noise · alpha has the same alpha, and so the same mean everywhere."""
-    u, K = belief.own_means, belief.gp.kernel(cells.X, cells.X)
+    kept = ModeCache() if kept is None else kept
+    u, K = belief.own_means, kept.compute_kernel(belief.gp.kernel, cells.X)
     noise = np.minimum(cells.compute_noise(np.exp(u), cells.count, 1.0), belief.lams)
     return _condition(belief.gp, cells, K, u + noise * belief.alpha, noise)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,17 +55,31 @@ class History:
         """Known, or silent for longer than patience: where silence does not forget, that is an outcome too."""
         return self.known | ~(self.pending | self.gone)
 
-    def count_heard(self) -> int:
+    @cached_property
+    def heard(self) -> int:
         """How many outcomes the model may use."""
         return int(np.sum(self.seen)) + (0 if self.counts is None else int(np.sum(self.counts.converted)))
 
-    def count_settled(self) -> int:
+    @cached_property
+    def settled_count(self) -> int:
         """How many are heard, or silent for longer than patience."""
         settled = int(np.sum(self.settled & ~self.infeasible))
         if self.counts is None:
             return settled
         over = self.counts.age - self.counts.width / 2.0 > self.m
         return settled + int(np.sum(np.where(over, self.counts.shown, self.counts.converted)))
+
+    @cached_property
+    def newest_choice(self) -> int:
+        """The number of the last query that we chose, 0 for none."""
+        return int(np.max(self.number[~self.by_hand], initial=0))
+
+    @cached_property
+    def late_by_arrival(self) -> Mask:
+        """Whether each outcome in use came late, in order of arrival."""
+        rows = np.flatnonzero(self.seen)
+        late: Mask = self.late[rows[np.argsort(self.order[rows], kind="stable")]]
+        return late
 
     def since(self, first: int) -> History:
         """The same without the queries before number `first`."""

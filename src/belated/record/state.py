@@ -38,6 +38,7 @@ class State:
         )
         self.fits: list[Hyperparameters] = []
         self._objectives = [(0, settings.objective)]  # each with the position from which it is in force
+        self._contexts: dict[tuple[tuple[str, str], ...], tuple[dict[str, Any], Array]] = {}  # encoded before
         self.closed = False
         self.versions: Mapping[str, str] | None = None  # of the libraries that computed the newest choice
         self.shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
@@ -103,6 +104,13 @@ class State:
         history = self.table.history(now, self.settings.patience.m, self.settings.late)
         return history if self.problem.conversions else unroll_counts(history)
 
+    def history_for_choice(self, now: float) -> tuple[History, Array]:
+        """The same for a choice: where conversions are chosen by the clock, without the queries that were asked at this
+        very moment; and those queries, in their contexts."""
+        if not (self.problem.conversions and self.settings.patience.by_clock):
+            return self.history(now), np.empty((0, self.table.columns))
+        return self.table.history_before(now, self.settings.patience.m, self.settings.late)
+
     def status(self, number: int, now: float) -> Status:
         return self.table.status(number, now, self.settings.patience.m)
 
@@ -144,8 +152,14 @@ class State:
             return None, np.empty(0)
         if context is None:
             raise InvalidInput(f"context must be given: {', '.join(space.names)}")
-        z = space.encode(context)
-        return space.as_given(context), z
+        if not isinstance(context, dict) or not all(isinstance(value, str) for value in context.values()):
+            z = space.encode(context)
+            return space.as_given(context), z
+        key = tuple(context.items())  # of text there are few, and they come again and again
+        if key not in self._contexts:
+            z = space.encode(context)
+            self._contexts[key] = space.as_given(context), z
+        return self._contexts[key]
 
     def check_fixed(self, params: Params) -> dict[str, Any]:
         """Coordinates fixed by hand as plain values, if they lie in the space."""

@@ -96,6 +96,15 @@ def measure_wait(since: float, until: float) -> float:
     return min(max(until - since, 0.0), LONGEST_WAIT)
 
 
+class RecentHistory(NamedTuple):
+    """A history, and what it was asked for."""
+
+    now: float
+    m: float
+    late: str
+    history: History
+
+
 class TrialTable:
     """Trials by number, and the same as arrays that grow, so that a choice need not visit every trial.
 
@@ -112,6 +121,7 @@ class TrialTable:
         self._points: dict[bytes, int] = {}  # a number for each row of X, the same for equal rows
         self._days: dict[tuple[int, float], int] = {}  # trials that count people, by point and day
         self._arrivals: Counter[tuple[float, ...]] = Counter()  # of people counted: how many, by Counts.arrivals
+        self._recent: RecentHistory | None = None  # known at the last choice, while only queries are asked since
         self._reserve(32)
 
     def _reserve(self, size: int) -> None:
@@ -175,8 +185,10 @@ class TrialTable:
         if isinstance(event, Asked):
             self._ask(event, x)
         elif isinstance(event, Told | Converted | Failed | Amended) and event.number is not None:
+            self._recent = None
             self._end(event, self.rows[event.number - 1], m)
         elif isinstance(event, Counted):
+            self._recent = None
             self._count(event, self.rows[event.number - 1], m)
         if isinstance(event, Asked | Told | Converted | Repeated) and event.key is not None:
             self.keys.setdefault(event.key, KeyedCall(event, self.position))
@@ -193,6 +205,8 @@ class TrialTable:
         self._by_hand[i], self._undelayed[i] = event.by_hand, not row.has_delay
         if event.shown_over is not None:
             self._days[int(self._point[i]), event.asked_at] = event.number
+        if self._recent is not None and (event.by_hand or event.asked_at < self._recent.now):
+            self._recent = None
         if self._news and not event.by_hand:
             self._news = [row for row in self._news if self._order[row.asked.number - 1] > event.knew]
             for news in self._news:
@@ -281,12 +295,24 @@ class TrialTable:
         # what was told counts as heard, by its position, whatever the clock says
         return np.where(told, np.maximum(waited, self._delay[:n]), waited)
 
-    def history(self, now: float, m: float, late: Literal["use", "ignore"]) -> History:
-        """What the choice of the next query knows, outcomes in the user's units.
+    def history_before(self, now: float, m: float, late: Literal["use", "ignore"]) -> tuple[History, Array]:
+        """What is known without the newest queries that we asked at this very moment, and those queries.
+
+        The first is the same value for all choices of a moment, as long as nothing else happens."""
+        if self._recent is None or self._recent[:3] != (now, m, late):
+            n = len(self.rows)
+            old = (self._asked_at[:n] < now) | self._by_hand[:n] | (self._order[:n] != NO_ORDER)
+            first = int(np.max(np.flatnonzero(old), initial=-1)) + 1
+            self._recent = RecentHistory(now, m, late, self.history(now, m, late, first))
+        older = self._recent.history
+        return older, self._X[len(older.number) : len(self.rows)]
+
+    def history(self, now: float, m: float, late: Literal["use", "ignore"], n: int | None = None) -> History:
+        """What the choice of the next query knows, outcomes in the user's units; n: of the first n queries alone.
 
         Later events do not change it: arrays that they may write to are copied."""
-        n = len(self.rows)
-        age, delay = self.ages(now), self._delay[:n]
+        n = len(self.rows) if n is None else n
+        age, delay = self.ages(now)[:n], self._delay[:n]
         told = np.isfinite(delay)
         seen = told if late == "use" else in_time(delay, age, self._m[:n])
         within = age <= m
@@ -318,7 +344,7 @@ class TrialTable:
 
     def _collect_counts(self, valid: Mask, m: float, late: Literal["use", "ignore"]) -> Counts | None:
         """The people counted by day, unless there are none."""
-        rows = np.flatnonzero((self._shown[: len(self.rows)] > 0) & valid)
+        rows = np.flatnonzero((self._shown[: len(valid)] > 0) & valid)
         if not len(rows):
             return None
         unused = 0.0 if late == "use" else self._late_converted[rows]
