@@ -47,7 +47,7 @@ from belated.record.choices import (
 )
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told
 from belated.record.ledger import Ledger, open_store
-from belated.record.ledger.chain import Head
+from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
@@ -255,8 +255,8 @@ class Study:
 
     def __repr__(self) -> str:
         named = "" if self.name is None else f"{self.name}: "
-        heard = sum(row.told is not None for row in self._state.rows)
-        trials = f"{len(self._state.rows)} trials, {heard} heard"
+        table = self._state.table
+        trials = f"{table.count} trials, {np.sum(table.told)} heard"
         algorithm, goal, silence = (
             self.settings.algorithm.name,
             self.settings.objective.goal,
@@ -711,7 +711,7 @@ class Study:
         """
         with hold(self._lock):
             self._sync()
-            return len(self._state.rows)
+            return self._state.table.count
 
     @property
     def closed(self) -> bool:
@@ -767,14 +767,15 @@ class Study:
             self._sync()
             wanted = None if context is None else self._state.encode_context(context)[0]
             sign = self.settings.objective.sign
+            table = self._state.table
             told = [
-                (sign * row.told.value, -row.asked.number)
-                for row in self._state.rows
-                if row.told is not None and (wanted is None or row.asked.context == wanted)
+                (sign * float(table.column("y")[i]), -i)
+                for i in np.flatnonzero(table.told).tolist()
+                if wanted is None or table.asked(i).context == wanted
             ]
             if not told:
                 raise NothingHeard
-            return self._read_trial(-max(told)[1])
+            return self._read_trial(1 - max(told)[1])
 
     def recommend(self, context: Params | None = None) -> dict[str, Any]:
         """The params where the belief's mean is best, over the whole space.
@@ -788,7 +789,7 @@ class Study:
         with hold(self._lock):
             self._sync()
             _, z = self._state.encode_context(context)
-            if not any(row.told is not None for row in self._state.rows):
+            if not np.any(self._state.table.told):
                 raise NothingHeard
             known = gather_knowledge(self._state, self._read_clock())
             situation = find_situation(self._state, known.history, z)
@@ -878,7 +879,7 @@ class Study:
         """
         with hold(self._lock):
             self._sync()
-            asked = self._state.rows[self._find_number(number) - 1].asked
+            asked = self._state.table.asked(self._find_number(number) - 1)
         if asked.by_hand:
             raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
         return replay_choice(self._created, self.events(), asked)
@@ -903,13 +904,13 @@ class Study:
 
     def _find_number(self, trial: Trial | int) -> int:
         s = trial.number if isinstance(trial, Trial) else trial
-        last = len(self._state.rows)
+        last = self._state.table.count
         if isinstance(s, np.integer):
             s = int(s)
         if isinstance(s, bool) or not isinstance(s, int) or not 1 <= s <= last:
             exist = {0: "none has been asked yet", 1: "only trial 1 exists"}.get(last, f"trials 1 to {last} exist")
             raise UnknownTrial(f"there is no trial {format_value(s)}; {exist}")
-        if isinstance(trial, Trial) and dict(trial.params) != dict(self._state.rows[s - 1].asked.params):
+        if isinstance(trial, Trial) and dict(trial.params) != dict(self._state.table.asked(s - 1).params):
             raise UnknownTrial(
                 f"trial {s} of this study has other params; this is a trial of another one "
                 f"(got {format_value(trial.params)})"
@@ -938,16 +939,18 @@ class Study:
             try:
                 news = list((ledger or self._ledger).read(self._head))
                 if news:
-                    self._apply([entry.event for entry in news], news[-1].head)
+                    self._apply(news, [], news[-1].head)
                 self._sound = True
             except StoreChanged:
                 self._sound = False  # the next call begins with the first event
                 raise
 
-    def _apply(self, events: Sequence[Event], head: Head) -> None:
+    def _apply(self, others: Sequence[Entry], own: Sequence[Event], head: Head) -> None:
         """Apply the next events, up to a head. An exception on the way leaves the state unsound."""
         self._sound = False
-        for event in events:
+        for entry in others:
+            self._state.apply_plain(entry.plain, entry.source)
+        for event in own:
             self._state.apply(event)
         self._head = head
         self._sound = True
@@ -976,8 +979,9 @@ class Study:
                 except StoreChanged:
                     self._sound = False
                     raise
-                if self._sound and written.position == self._state.position + len(written.since):
-                    self._apply(written.since, written.head)
+                known = self._state.position + len(written.between) + len(written.events)
+                if self._sound and written.position == known:
+                    self._apply(written.between, written.events, written.head)
                 else:
                     self._sync(ledger)
                 return made

@@ -17,17 +17,17 @@ delay is final when the receipt is given. But choice t did not know it: the firs
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast, overload
 
 import numpy as np
 
-from belated.learner.arrays import Array, Indices, Mask
+from belated.learner.arrays import Array, Mask
 from belated.learner.history import History, in_time
-from belated.record.events import Amended, Asked, Event, Failed, Repeated, Told
-from belated.results import Status, Trial, takes_outcome
+from belated.record.events import Asked, Event, Failed, Repeated, Told, event_from_dict, parse_event
+from belated.results import FAILURES, Status, Trial, takes_outcome
 from belated.validation import FARTHEST_TIME
 
 
@@ -71,171 +71,277 @@ class KeyedCall(NamedTuple):
 NO_ORDER = np.iinfo(np.intp).max
 LONGEST_WAIT = 2 * FARTHEST_TIME  # seconds; stores of version 0.1 may hold times with longer waits between them
 
+COLUMNS: dict[str, tuple[type, float]] = {  # of each trial: what kind of number, and what it is before it is known
+    "point": (np.intp, 0),  # a number for each row of X, the same for equal rows
+    "knew": (np.intp, 0),
+    "asked_at": (float, math.nan),
+    "by_hand": (bool, 0),
+    "undelayed": (bool, 0),  # added together with its outcome
+    "y": (float, math.nan),
+    "noise": (float, math.nan),  # nan: not known
+    "told_at": (float, math.nan),
+    "delay": (float, math.inf),  # inf: not told
+    "m": (float, math.inf),  # patience when it was told
+    "rounds": (np.intp, 0),  # once told: its delay in rounds
+    "known_from": (np.intp, 0),  # once told: the first number whose choice knew it
+    "order": (np.intp, NO_ORDER),  # the position of its outcome or failure
+    "amended": (np.intp, 0),
+    "failure": (np.intp, -1),  # its place in FAILURES
+    "failed_at": (float, math.nan),
+    "infeasible": (bool, 0),
+    "gone": (bool, 0),
+}
+
 
 def measure_wait(since: float, until: float) -> float:
     """Seconds from one clock reading to another."""
     return min(max(until - since, 0.0), LONGEST_WAIT)
 
 
+def measure_waits(since: Array, until: float | Array) -> Array:
+    """Seconds from some clock readings to others."""
+    return np.clip(until - since, 0.0, LONGEST_WAIT)
+
+
 class TrialTable:
-    """Trials by number, and the same as arrays that grow, so that a choice need not visit every trial.
+    """Trials by number, as columns that grow, so that neither a choice nor an event visits or makes objects of trials.
 
     columns   of the context and the query
     by_clock  whether delays and ages are in seconds; else in rounds"""
 
     def __init__(self, columns: int, by_clock: bool) -> None:
         self.columns, self.by_clock = columns, by_clock
-        self.rows: list[TrialRecord] = []
         self.position = 0  # of the last event
         self.keys: dict[str, KeyedCall] = {}  # by each client key: the call that used it first
-        self._news: list[TrialRecord] = []  # told, and perhaps not yet known to a choice
-        self._points: dict[bytes, int] = {}  # a number for each row of X, the same for equal rows
+        self._asked: list[str | Asked] = []  # each ask, as JSON until somebody wants to see it
+        self._tell_keys: dict[int, str] = {}  # by number: the key of its outcome, if that has one
+        self._first: dict[int, tuple[float, float | None]] = {}  # by number: outcome and noise before amendments
+        self._news: list[int] = []  # rows that were told, and perhaps are not yet known to a choice
+        self._points: dict[bytes, int] = {}
         self._reserve(32)
 
     def _reserve(self, size: int) -> None:
-        n = len(self.rows)
+        n = self.count
 
-        def grow(old: str, fill: float, shape: tuple[int, ...], kind: type) -> Any:
+        def grow(old: Any, shape: tuple[int, ...], kind: type, fill: float) -> Any:
             new: Any = np.full(shape, fill, dtype=kind)
             if n:
-                new[:n] = getattr(self, old)[:n]
+                new[:n] = old[:n]
             return new
 
-        self._X: Array = grow("_X", math.nan, (size, self.columns), float)
-        self._point: Indices = grow("_point", 0, (size,), np.intp)
-        self._y: Array = grow("_y", math.nan, (size,), float)
-        self._noise: Array = grow("_noise", math.nan, (size,), float)
-        self._asked_at: Array = grow("_asked_at", math.nan, (size,), float)
-        self._delay: Array = grow("_delay", math.inf, (size,), float)
-        self._m: Array = grow("_m", math.inf, (size,), float)  # patience when it was told
-        self._order: Indices = grow("_order", NO_ORDER, (size,), np.intp)
-        self._infeasible: Mask = grow("_infeasible", 0, (size,), bool)
-        self._gone: Mask = grow("_gone", 0, (size,), bool)
-        self._by_hand: Mask = grow("_by_hand", 0, (size,), bool)
-        self._undelayed: Mask = grow("_undelayed", 0, (size,), bool)
+        old, self._size = self.__dict__.get("_columns", {}), size
+        self._columns: dict[str, Any] = {
+            name: grow(old.get(name), (size,), kind, fill) for name, (kind, fill) in COLUMNS.items()
+        }
+        self._X: Array = grow(self.__dict__.get("_X"), (size, self.columns), float, math.nan)
 
     def fork(self) -> TrialTable:
         """An independent copy."""
         other = copy(self)
-        other.rows, other.keys, other._news = list(self.rows), dict(self.keys), []
-        other._points = dict(self._points)
-        other._reserve(len(self._y))
+        other.keys, other._news = dict(self.keys), []
+        other._asked, other._points = list(self._asked), dict(self._points)
+        other._tell_keys, other._first = dict(self._tell_keys), dict(self._first)
+        other._reserve(self._size)
         return other
 
     @property
+    def count(self) -> int:
+        """How many trials there are."""
+        return len(self._asked)
+
+    @property
     def next_number(self) -> int:
-        return len(self.rows) + 1
+        return len(self._asked) + 1
+
+    def column(self, name: str) -> Any:
+        """One of COLUMNS, of all trials. Later events may change it."""
+        return self._columns[name][: len(self._asked)]
+
+    @property
+    def told(self) -> Mask:
+        """Which trials have an outcome."""
+        return np.asarray(np.isfinite(self.column("delay")))
+
+    @property
+    def rows(self) -> TrialRecords:
+        """Everything about each trial, as records that are made when they are looked at."""
+        return TrialRecords(self)
+
+    def record(self, i: int) -> TrialRecord:
+        """Everything about the trial in a row."""
+        value = {name: column[i].item() for name, column in self._columns.items()}
+        number = i + 1
+        told = first = failed = None
+        if math.isfinite(value["delay"]):
+            noise = None if math.isnan(value["noise"]) else value["noise"]
+            key = self._tell_keys.get(number)
+            told = first = Told(number=number, value=value["y"], noise=noise, at=value["told_at"], key=key)
+            if number in self._first:
+                y, noise = self._first[number]
+                first = replace(told, value=y, noise=noise)
+        if value["failure"] >= 0:
+            failed = Failed(number=number, kind=FAILURES[value["failure"]], at=value["failed_at"])
+        return TrialRecord(
+            asked=self.asked(i),
+            told=told,
+            failed=failed,
+            rounds=value["rounds"],
+            known_from=value["known_from"],
+            amended=value["amended"],
+            first_told=first,
+        )
+
+    def asked(self, i: int) -> Asked:
+        """The ask in a row."""
+        found = self._asked[i]
+        if isinstance(found, str):
+            self._asked[i] = found = cast("Asked", parse_event(found))
+        return found
 
     def delay(self, row: TrialRecord) -> float:
         """d_s, in rounds or by the clock; 0 where there is no delay, inf while untold."""
-        if row.told is None:
-            return math.inf
-        if not row.has_delay:
-            return 0.0
-        return measure_wait(row.asked.asked_at, row.told.at) if self.by_clock else float(row.rounds)
+        return float(self._columns["delay"][row.asked.number - 1])
 
     def m_when_told(self, row: TrialRecord) -> float:
         """The patience that decides whether its outcome is late."""
-        return float(self._m[row.asked.number - 1])
+        return float(self._columns["m"][row.asked.number - 1])
 
     def count_known(self, number: int) -> int:
         """How many outcomes, of queries that have a delay, the choice of this number knew."""
-        return sum(row.told is not None and row.known_from <= number for row in self.rows if row.has_delay)
+        return int(np.sum(self.told & ~self.column("undelayed") & (self.column("known_from") <= number)))
 
-    def apply(self, event: Event, m: float, x: Sequence[float] | None = None) -> None:
-        """Apply the next event; m is the patience of now, x the row of an asked query."""
+    def apply(self, plain: Mapping[str, Any], source: str | Event, m: float, x: Sequence[float] | None = None) -> None:
+        """Apply the next event; m is the patience of now, x the row of an asked query.
+
+        source  what to make the event itself of: its JSON, or the event"""
         self.position += 1
-        if isinstance(event, Asked):
-            self._ask(event, x)
-        elif isinstance(event, Told | Failed | Amended) and event.number is not None:
-            self._end(event, self.rows[event.number - 1], m)
-        if isinstance(event, Asked | Told | Repeated) and event.key is not None:
-            self.keys.setdefault(event.key, KeyedCall(event, self.position))
+        kind = plain["event"]
+        if kind == "asked":
+            self._ask(plain, source, x)
+        elif kind == "told":
+            self._tell(plain, self._find_row(plain), m)
+        elif kind == "failed":
+            self._fail(plain, self._find_row(plain))
+        elif kind == "amended" and plain["number"] is not None:
+            self._amend(plain, self._find_row(plain))
+        if plain.get("key") is not None:
+            event = event_from_dict(plain) if isinstance(source, str) else source
+            self.keys.setdefault(plain["key"], KeyedCall(cast("Asked | Told | Repeated", event), self.position))
 
-    def _ask(self, event: Asked, x: Sequence[float] | None) -> None:
+    def _find_row(self, plain: Mapping[str, Any]) -> int:
+        """The row of the trial that an event is about."""
+        i: int = plain["number"] - 1
+        if not 0 <= i < len(self._asked):
+            raise IndexError(f"there is no trial {i + 1}")
+        return i
+
+    def _ask(self, plain: Mapping[str, Any], source: Any, x: Sequence[float] | None) -> None:
         """Add a row. The choice did not know what was told after it had read the ledger."""
-        i = len(self.rows)
-        if i == len(self._y):
+        i = len(self._asked)
+        if i == self._size:
             self._reserve(2 * i)
-        row = TrialRecord(event)
-        self.rows.append(row)
-        self._X[i], self._asked_at[i] = x, event.asked_at
-        self._point[i] = self._points.setdefault(self._X[i].tobytes(), len(self._points))
-        self._by_hand[i], self._undelayed[i] = event.by_hand, not row.has_delay
-        if self._news and not event.by_hand:
-            self._news = [row for row in self._news if self._order[row.asked.number - 1] > event.knew]
-            for news in self._news:
-                news.known_from = self.next_number
+        columns, by_hand = self._columns, plain.get("by_hand", False)
+        self._X[i], columns["asked_at"][i], columns["knew"][i] = x, plain["asked_at"], plain["knew"]
+        columns["point"][i] = self._points.setdefault(self._X[i].tobytes(), len(self._points))
+        columns["by_hand"][i], columns["undelayed"][i] = by_hand, plain.get("told_at_once", False)
+        self._asked.append(source)
+        if self._news and not by_hand:
+            order, knew = columns["order"], plain["knew"]
+            self._news = [row for row in self._news if order[row] > knew]
+            for row in self._news:
+                columns["known_from"][row] = self.next_number
 
-    def _end(self, event: Told | Failed | Amended, row: TrialRecord, m: float) -> None:
-        """Apply an event that ends a trial or amends its end. If two come at once, the first counts."""
-        i = row.asked.number - 1
-        if isinstance(event, Told) and row.takes_outcome:
-            row.told = row.first_told = event
-            row.known_from, row.rounds = self.next_number, self.next_number - event.number
-            self._news.append(row)
-            self._y[i], self._delay[i], self._order[i] = event.value, self.delay(row), self.position
-            self._m[i] = m
-            self._noise[i] = math.nan if event.noise is None else event.noise
-            self._gone[i] = False  # an outcome after "lost" is accepted
-        elif isinstance(event, Failed) and row.told is None and row.failed is None:
-            row.failed = event
-            self._infeasible[i], self._gone[i] = event.kind == "infeasible", event.kind != "infeasible"
-            self._order[i] = self.position
-        elif isinstance(event, Amended) and row.told is not None and event.value is not None:
-            row.told, row.amended = replace(row.told, value=event.value, noise=event.noise), row.amended + 1
-            self._y[i], self._noise[i] = event.value, math.nan if event.noise is None else event.noise
+    def _tell(self, plain: Mapping[str, Any], i: int, m: float) -> None:
+        """An outcome. If two come at once, or a failure came first that is final, the first counts."""
+        columns = self._columns
+        if not self.takes_outcome(i):
+            return
+        at, noise, rounds = plain["at"], plain["noise"], len(self._asked) - i
+        columns["y"][i], columns["noise"][i] = plain["value"], math.nan if noise is None else noise
+        columns["told_at"][i], columns["m"][i], columns["order"][i] = at, m, self.position
+        columns["rounds"][i], columns["known_from"][i] = rounds, self.next_number
+        columns["gone"][i] = False  # an outcome after "lost" is accepted
+        if columns["undelayed"][i]:
+            columns["delay"][i] = 0.0
+        else:
+            columns["delay"][i] = measure_wait(columns["asked_at"][i], at) if self.by_clock else rounds
+        if "key" in plain:
+            self._tell_keys[i + 1] = plain["key"]
+        self._news.append(i)
+
+    def _fail(self, plain: Mapping[str, Any], i: int) -> None:
+        columns, kind = self._columns, plain["kind"]
+        if math.isfinite(columns["delay"][i]) or columns["failure"][i] >= 0:
+            return
+        columns["failure"][i], columns["failed_at"][i] = FAILURES.index(kind), plain["at"]
+        columns["infeasible"][i], columns["gone"][i] = kind == "infeasible", kind != "infeasible"
+        columns["order"][i] = self.position
+
+    def _amend(self, plain: Mapping[str, Any], i: int) -> None:
+        columns, value, noise = self._columns, plain.get("value"), plain.get("noise")
+        if value is None or not math.isfinite(columns["delay"][i]):
+            return
+        if not columns["amended"][i]:
+            before = columns["noise"][i].item()
+            self._first[i + 1] = columns["y"][i].item(), None if math.isnan(before) else before
+        columns["y"][i], columns["noise"][i] = value, math.nan if noise is None else noise
+        columns["amended"][i] += 1
+
+    def takes_outcome(self, i: int) -> bool:
+        """Whether an outcome of the trial in a row, told now, counts."""
+        failure = self._columns["failure"][i]
+        return takes_outcome(math.isfinite(self._columns["delay"][i]), None if failure < 0 else FAILURES[failure])
 
     def ages(self, now: float) -> Array:
         """The age of each query when the next one is chosen."""
-        n = len(self.rows)
+        n = self.count
         if not self.by_clock:
             return n + 1.0 - np.arange(1.0, n + 1.0)
-        waited = np.clip(now - self._asked_at[:n], 0.0, LONGEST_WAIT)
-        told = np.isfinite(self._delay[:n])
+        waited = measure_waits(self.column("asked_at"), now)
         # what was told counts as heard, by its position, whatever the clock says
-        return np.where(told, np.maximum(waited, self._delay[:n]), waited)
+        return np.where(self.told, np.maximum(waited, self.column("delay")), waited)
 
     def history(self, now: float, m: float, late: Literal["use", "ignore"]) -> History:
         """What the choice of the next query knows, outcomes in the user's units.
 
         Later events do not change it: arrays that they may write to are copied."""
-        n = len(self.rows)
-        age, delay = self.ages(now), self._delay[:n]
-        told = np.isfinite(delay)
-        seen = told if late == "use" else in_time(delay, age, self._m[:n])
+        n = self.count
+        age, delay, m_then, told = self.ages(now), self.column("delay"), self.column("m"), self.told
+        seen = told if late == "use" else in_time(delay, age, m_then)
         within = age <= m
-        gone, infeasible = self._gone[:n].copy(), self._infeasible[:n].copy()
-        silent = np.where(self._undelayed[:n] | ((gone | infeasible) & ~told), np.nan, np.where(told, delay, age))
+        gone, infeasible = self.column("gone").copy(), self.column("infeasible").copy()
+        ended = (gone | infeasible) & ~told
+        silent = np.where(self.column("undelayed") | ended, np.nan, np.where(told, delay, age))
         return History(
             number=np.arange(1, n + 1),
             X=self._X[:n],
-            point=self._point[:n],
-            y=self._y[:n].copy(),
+            point=self.column("point"),
+            y=self.column("y").copy(),
             seen=seen,
             pending=within & ~told & ~gone & ~infeasible,
             infeasible=infeasible,
             gone=gone,
             recent=within & ~gone,
-            by_hand=self._by_hand[:n],
-            order=self._order[:n].copy(),
-            lams=self._noise[:n].copy(),
+            by_hand=self.column("by_hand"),
+            order=self.column("order").copy(),
+            lams=self.column("noise").copy(),
             floor=None,
             age=age,
             m=m,
             waited=silent,
             arrived=told,
-            late=told & (delay > self._m[:n]),
+            late=told & (delay > m_then),
         )
 
     def status(self, number: int, now: float, m: float) -> Status:
         """The status now; it is computed, not stored."""
-        row = self.rows[number - 1]
-        if row.told is not None:
-            return "heard" if self.delay(row) <= self.m_when_told(row) else "late"
-        if row.failed is not None:
+        i, columns = number - 1, self._columns
+        delay = columns["delay"][i]
+        if math.isfinite(delay):
+            return "heard" if delay <= columns["m"][i] else "late"
+        if columns["failure"][i] >= 0:
             return "failed"
-        age = measure_wait(row.asked.asked_at, now) if self.by_clock else self.next_number - number
+        age = measure_wait(columns["asked_at"][i], now) if self.by_clock else self.next_number - number
         return "pending" if age <= m else "expired"
 
     def trial(self, number: int, now: float, m: float) -> Trial:
@@ -257,3 +363,23 @@ class TrialTable:
             knew_trials=number - 1 if asked.knew_trials is None else asked.knew_trials,
             note=asked.note,
         )
+
+
+@dataclass(frozen=True)
+class TrialRecords(Sequence[TrialRecord]):
+    """The trials of a table, each made when it is looked at."""
+
+    table: TrialTable
+
+    def __len__(self) -> int:
+        return self.table.count
+
+    @overload
+    def __getitem__(self, i: int) -> TrialRecord: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[TrialRecord]: ...
+
+    def __getitem__(self, i: int | slice) -> TrialRecord | list[TrialRecord]:
+        places = range(len(self))[i]
+        return self.table.record(places) if isinstance(places, int) else list(map(self.table.record, places))

@@ -10,9 +10,9 @@ out for which process. Such a lock belongs to the whole process, so:
 Waiting in the kernel has no time limit, and sees deadlocks where there are none, because it does not know threads. So
 whoever waits tries again and again, and looks now and then whether the process that holds the lock was stopped.
 
-The first byte of a queue is its lock. Whoever cannot have it at once draws a ticket, a byte that comes after all tickets
-that others hold, and waits until nobody holds an earlier one; then it is next, and waits for the lock. So nobody who comes
-later is first, and a place in the queue ends with its process too. The nearer to the front, the more often it tries.
+The first byte of a queue is its lock. Whoever cannot have it at once draws a ticket, a byte after all that others hold,
+and waits until nobody holds an earlier one; then it is next, and waits for the lock. So nobody who comes later is
+first, and a place in the queue ends with its process too. The nearer to the front, the more often it looks.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ WRITES = 0  # the queue of all writers; asks of study 1, 2, ... have queues 1, 2
 LENGTH = 2**40  # bytes of a queue
 DRAWING, TICKETS = 1, 2  # in a queue, after its lock: the byte held to draw a ticket, and the first ticket
 FIRST_PAUSE, MOST_PAUSE = 1e-4, 5e-4  # seconds between two attempts to be first, at the beginning and later
-FIRST_PACE = 6e-4  # seconds that one in the queue is expected to take, before any was seen to leave it
-MOST_LINE_PAUSE = 1e-2  # seconds between two looks at who is before
+FIRST_PACE = 6e-4  # seconds that one in a queue is expected to take, before any was seen to leave it
+MOST_LINE_PAUSE = 2e-2  # seconds between two looks at who is before
 LOOK = 1.0  # seconds between two looks at who holds a lock
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # answers of a file system without locks
 
@@ -59,7 +59,7 @@ LAYOUTS = {
 LAYOUT = LAYOUTS.get(sys.platform)
 
 
-class Holder(NamedTuple):
+class ByteHolder(NamedTuple):
     """Another process that has a byte."""
 
     byte: int
@@ -164,16 +164,16 @@ class Watch:
         return next((one.process for one in holders if one.process and is_stopped(one.process)), None)
 
 
-def _find_holder(file: LockFile, bytes: range) -> Holder | None:
+def _find_holder(file: LockFile, bytes: range) -> ByteHolder | None:
     """Another process that has one of some bytes, as far as the system can say."""
     if LAYOUT is None or not bytes:
         return None
     asked = LAYOUT.struct.pack(*LAYOUT.order((fcntl.F_WRLCK, os.SEEK_SET, bytes.start, len(bytes), 0)))
     kind, byte, process = LAYOUT.pick(LAYOUT.struct.unpack(fcntl.fcntl(file.fd, fcntl.F_GETLK, asked)))
-    return None if kind == fcntl.F_UNLCK else Holder(byte, max(process, 0))
+    return None if kind == fcntl.F_UNLCK else ByteHolder(byte, max(process, 0))
 
 
-def _list_holders(file: LockFile, bytes: range) -> Iterator[Holder]:
+def _list_holders(file: LockFile, bytes: range) -> Iterator[ByteHolder]:
     """All other processes that have one of some bytes."""
     found = _find_holder(file, bytes)
     if found is not None:
@@ -235,12 +235,12 @@ def _wait_to_be_next(file: LockFile, queue: range) -> Iterator[None]:
 
 
 def _wait_for_earlier(file: LockFile, queue: range, ticket: int) -> None:
-    """Wait until nobody holds an earlier ticket: about half as long as it takes at the pace so far, then look again."""
+    """Wait until nobody holds an earlier ticket: most of the time that it takes at the pace so far, then look again."""
     watch, before = Watch(file, range(queue[0], ticket)), range(queue[TICKETS], ticket)
     first = ahead = _count_ahead(file, before)
     while ahead:
         pace = watch.waited / (first - ahead) if ahead < first else FIRST_PACE
-        time.sleep(min(pace * (ahead / 2 - 1 / 4), MOST_LINE_PAUSE))
+        time.sleep(min(pace * max(ahead - 3, ahead / 4), MOST_LINE_PAUSE))
         watch.look()
         ahead = _count_ahead(file, before)
 
