@@ -80,7 +80,9 @@ def find_situation(state: State, h: History, z: Array, fixed: Params | None = No
         if problem.Q is not None:
             matching = np.all(np.isnan(given) | (np.abs(problem.Q - given) <= SAME), axis=1)
     here = np.all(h.X[:, : problem.split] == z, axis=1)
-    away = {"always": np.zeros_like(here), "heard": _list_out(state, h), "never": ~h.gone}[repeats] & here
+    away = (
+        np.zeros_like(here) if repeats == "always" else here & (~h.gone if repeats == "never" else _list_out(state, h))
+    )
     return Situation(
         t=state.next_number,
         turn=int(np.sum(here & ~h.by_hand)),

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast, overload
 
 import numpy as np
@@ -114,8 +114,8 @@ class TrialTable:
         self.position = 0  # of the last event
         self.keys: dict[str, KeyedCall] = {}  # by each client key: the call that used it first
         self._asked: list[str | Asked] = []  # each ask, as JSON until somebody wants to see it
-        self._tell_keys: dict[int, str] = {}  # by number: the key of its outcome, if that has one
-        self._first: dict[int, tuple[float, float | None]] = {}  # by number: outcome and noise before amendments
+        self._tell_keys: dict[int, str] = {}  # by row: the key of its outcome, if that has one
+        self._first: dict[int, tuple[float, float]] = {}  # by row: outcome and noise before they were amended
         self._news: list[int] = []  # rows that were told, and perhaps are not yet known to a choice
         self._points: dict[bytes, int] = {}
         self._reserve(32)
@@ -169,27 +169,21 @@ class TrialTable:
 
     def record(self, i: int) -> TrialRecord:
         """Everything about the trial in a row."""
-        value = {name: column[i].item() for name, column in self._columns.items()}
-        number = i + 1
-        told = first = failed = None
-        if math.isfinite(value["delay"]):
-            noise = None if math.isnan(value["noise"]) else value["noise"]
-            key = self._tell_keys.get(number)
-            told = first = Told(number=number, value=value["y"], noise=noise, at=value["told_at"], key=key)
-            if number in self._first:
-                y, noise = self._first[number]
-                first = replace(told, value=y, noise=noise)
-        if value["failure"] >= 0:
-            failed = Failed(number=number, kind=FAILURES[value["failure"]], at=value["failed_at"])
-        return TrialRecord(
-            asked=self.asked(i),
-            told=told,
-            failed=failed,
-            rounds=value["rounds"],
-            known_from=value["known_from"],
-            amended=value["amended"],
-            first_told=first,
-        )
+        columns, record = self._columns, TrialRecord(self.asked(i))
+        if math.isfinite(columns["delay"][i]):
+            record.told = record.first_told = self._make_told(i, columns["y"][i].item(), columns["noise"][i].item())
+            record.rounds, record.known_from = columns["rounds"][i].item(), columns["known_from"][i].item()
+        if i in self._first:
+            record.first_told, record.amended = self._make_told(i, *self._first[i]), columns["amended"][i].item()
+        if columns["failure"][i] >= 0:
+            kind, at = FAILURES[columns["failure"][i]], columns["failed_at"][i].item()
+            record.failed = Failed(number=i + 1, kind=kind, at=at)
+        return record
+
+    def _make_told(self, i: int, value: float, noise: float) -> Told:
+        """The outcome in a row, with a value and its noise; nan: not known."""
+        at, key = self._columns["told_at"][i].item(), self._tell_keys.get(i)
+        return Told(number=i + 1, value=value, noise=None if math.isnan(noise) else noise, at=at, key=key)
 
     def asked(self, i: int) -> Asked:
         """The ask in a row."""
@@ -266,7 +260,7 @@ class TrialTable:
         else:
             columns["delay"][i] = measure_wait(columns["asked_at"][i], at) if self.by_clock else rounds
         if "key" in plain:
-            self._tell_keys[i + 1] = plain["key"]
+            self._tell_keys[i] = plain["key"]
         self._news.append(i)
 
     def _fail(self, plain: Mapping[str, Any], i: int) -> None:
@@ -281,9 +275,7 @@ class TrialTable:
         columns, value, noise = self._columns, plain.get("value"), plain.get("noise")
         if value is None or not math.isfinite(columns["delay"][i]):
             return
-        if not columns["amended"][i]:
-            before = columns["noise"][i].item()
-            self._first[i + 1] = columns["y"][i].item(), None if math.isnan(before) else before
+        self._first.setdefault(i, (columns["y"][i].item(), columns["noise"][i].item()))
         columns["y"][i], columns["noise"][i] = value, math.nan if noise is None else noise
         columns["amended"][i] += 1
 

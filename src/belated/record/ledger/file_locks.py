@@ -38,8 +38,8 @@ WRITES = 0  # the queue of all writers; asks of study 1, 2, ... have queues 1, 2
 LENGTH = 2**40  # bytes of a queue
 DRAWING, TICKETS = 1, 2  # in a queue, after its lock: the byte held to draw a ticket, and the first ticket
 FIRST_PAUSE, MOST_PAUSE = 1e-4, 5e-4  # seconds between two attempts to be first, at the beginning and later
-FIRST_PACE = 6e-4  # seconds that one in a queue is expected to take, before any was seen to leave it
-MOST_LINE_PAUSE = 2e-2  # seconds between two looks at who is before
+ASK_STEP, WRITE_STEP = 7e-4, 2e-4  # seconds between two looks at who is before, at first, for each of those
+MOST_LINE_PAUSE = 2e-2  # seconds between two such looks
 LOOK = 1.0  # seconds between two looks at who holds a lock
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # answers of a file system without locks
 
@@ -235,14 +235,18 @@ def _wait_to_be_next(file: LockFile, queue: range) -> Iterator[None]:
 
 
 def _wait_for_earlier(file: LockFile, queue: range, ticket: int) -> None:
-    """Wait until nobody holds an earlier ticket: most of the time that it takes at the pace so far, then look again."""
+    """Wait until nobody holds an earlier ticket.
+
+    Pauses do not follow the pace of the queue: whoever is late slows it down, then all would sleep longer, and be late
+    again. They grow only while nobody leaves it."""
     watch, before = Watch(file, range(queue[0], ticket)), range(queue[TICKETS], ticket)
-    first = ahead = _count_ahead(file, before)
+    step, moved = ASK_STEP if queue[0] else WRITE_STEP, 0.0
+    ahead = _count_ahead(file, before)
     while ahead:
-        pace = watch.waited / (first - ahead) if ahead < first else FIRST_PACE
-        time.sleep(min(pace * max(ahead - 3, ahead / 4), MOST_LINE_PAUSE))
+        time.sleep(min(ahead * max(step, (watch.waited - moved) / 8), MOST_LINE_PAUSE))
         watch.look()
-        ahead = _count_ahead(file, before)
+        last, ahead = ahead, _count_ahead(file, before)
+        moved = watch.waited if ahead < last else moved
 
 
 def _leave_queue(file: LockFile, ticket: int) -> None:
