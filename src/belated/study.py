@@ -64,7 +64,7 @@ from belated.record.events import (
     Told,
 )
 from belated.record.ledger import Ledger, open_store
-from belated.record.ledger.chain import Head
+from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
@@ -272,8 +272,8 @@ class Study:
 
     def __repr__(self) -> str:
         named = "" if self.name is None else f"{self.name}: "
-        heard = sum(row.told is not None for row in self._state.rows)
-        trials = f"{len(self._state.rows)} trials, {heard} heard"
+        table = self._state.table
+        trials = f"{table.count} trials, {np.sum(table.told)} heard"
         algorithm, goal, silence = (
             self.settings.algorithm.name,
             self.settings.objective.goal,
@@ -799,7 +799,7 @@ class Study:
         """
         with hold(self._lock):
             self._sync()
-            return len(self._state.rows)
+            return self._state.table.count
 
     @property
     def closed(self) -> bool:
@@ -899,7 +899,7 @@ class Study:
         with hold(self._lock):
             self._sync()
             words, z = self._state.encode_context(context)
-            if not any(row.told is not None for row in self._state.rows):
+            if not (np.any(self._state.table.told) or np.any(self._state.table.column("converted"))):
                 raise NothingHeard
             now = self._read_clock()
             known, (_, situation) = gather_knowledge(self._state, now), find_situation(self._state, now, z)
@@ -990,7 +990,7 @@ class Study:
         """
         with hold(self._lock):
             self._sync()
-            asked = self._state.rows[self._find_number(number) - 1].asked
+            asked = self._state.table.asked(self._find_number(number) - 1)
         if asked.by_hand:
             raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
         return replay_choice(self._created, self.events(), asked)
@@ -1036,13 +1036,13 @@ class Study:
 
     def _find_number(self, trial: Trial | int) -> int:
         s = trial.number if isinstance(trial, Trial) else trial
-        last = len(self._state.rows)
+        last = self._state.table.count
         if isinstance(s, np.integer):
             s = int(s)
         if isinstance(s, bool) or not isinstance(s, int) or not 1 <= s <= last:
             exist = {0: "none has been asked yet", 1: "only trial 1 exists"}.get(last, f"trials 1 to {last} exist")
             raise UnknownTrial(f"there is no trial {format_value(s)}; {exist}")
-        if isinstance(trial, Trial) and dict(trial.params) != dict(self._state.rows[s - 1].asked.params):
+        if isinstance(trial, Trial) and dict(trial.params) != dict(self._state.table.asked(s - 1).params):
             raise UnknownTrial(
                 f"trial {s} of this study has other params; this is a trial of another one "
                 f"(got {format_value(trial.params)})"
@@ -1071,16 +1071,18 @@ class Study:
             try:
                 news = list((ledger or self._ledger).read(self._head))
                 if news:
-                    self._apply([entry.event for entry in news], news[-1].head)
+                    self._apply(news, [], news[-1].head)
                 self._sound = True
             except StoreChanged:
                 self._sound = False  # the next call begins with the first event
                 raise
 
-    def _apply(self, events: Sequence[Event], head: Head) -> None:
+    def _apply(self, others: Sequence[Entry], own: Sequence[Event], head: Head) -> None:
         """Apply the next events, up to a head. An exception on the way leaves the state unsound."""
         self._sound = False
-        for event in events:
+        for entry in others:
+            self._state.apply_plain(entry.plain, entry.source)
+        for event in own:
             self._state.apply(event)
         self._head = head
         self._sound = True
@@ -1109,8 +1111,9 @@ class Study:
                 except StoreChanged:
                     self._sound = False
                     raise
-                if self._sound and written.position == self._state.position + len(written.since):
-                    self._apply(written.since, written.head)
+                known = self._state.position + len(written.between) + len(written.events)
+                if self._sound and written.position == known:
+                    self._apply(written.between, written.events, written.head)
                 else:
                     self._sync(ledger)
                 return made

@@ -157,13 +157,13 @@ class AdviceBasis:
 
     @classmethod
     def of(cls, state: State, now: float, by: TimeScale | None = None) -> AdviceBasis:
-        seen, rows, known = report_delays(state, now, by), state.rows, gather_knowledge(state, now)
-        n = len(rows)
+        seen, table, known = report_delays(state, now, by), state.table, gather_knowledge(state, now)
+        n = table.count
         if seen.scale == "rounds":
             return cls(now, seen, known, state.settings, n - np.arange(n, dtype=float), 1.0)
-        at = np.array([row.asked.asked_at for row in rows], dtype=float)
-        timed = [row.asked.asked_at for row in rows if row.has_delay]
-        elapsed = max(now, *timed) - min(timed) if len(timed) else 0.0
+        at = table.column("asked_at")
+        timed = at[~table.column("undelayed")]
+        elapsed = float(max(now, np.max(timed)) - np.min(timed)) if len(timed) else 0.0
         age = np.max(at, initial=-math.inf) - at
         return cls(now, seen, known, state.settings, age, len(timed) / elapsed if elapsed > 0 else None)
 
@@ -319,7 +319,7 @@ def is_due(state: State) -> bool:
     Only outcomes that choices knew count, so that every worker and every restart considers it at the same asks."""
     if not state.settings.patience.auto:
         return False
-    last = next((row.asked.number for row in reversed(state.rows) if not row.asked.by_hand), 0)
+    last = int(np.max(np.flatnonzero(~state.table.column("by_hand")) + 1, initial=0))
     return _count_stages(state.table.count_known(state.next_number)) > _count_stages(state.table.count_known(last))
 
 

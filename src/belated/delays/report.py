@@ -36,7 +36,7 @@ from belated.learner.delays.dependence import Verdict, judge_arrived, judge_by_o
 from belated.learner.delays.survival import Arrivals, Band, Nearby
 from belated.patience import parse_duration
 from belated.record.state import State
-from belated.record.trials import measure_wait
+from belated.record.trials import measure_waits
 from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.validation import Params, format_value, require_number, require_rule
@@ -394,24 +394,22 @@ def report_delays(state: State, now: float, by: TimeScale | None = None) -> Dela
     if by not in (None, "rounds", "clock"):
         raise InvalidInput(f'by must be "rounds" or "clock" (got {format_value(by)})')
     settings, history = state.settings, state.history(now)
-    n = len(state.rows)
-    knew = np.maximum.accumulate(np.array([row.asked.knew for row in state.rows], dtype=np.intp))
-    keep = [i for i, row in enumerate(state.rows) if row.has_delay or (row.told_none and not row.asked.told_at_once)]
-    rounds, clock, age, seconds = (np.zeros(len(keep)) for _ in range(4))
-    came, out, none = (np.zeros(len(keep), dtype=bool) for _ in range(3))
-    for k, i in enumerate(keep):
-        row = state.rows[i]
-        age[k], seconds[k] = n - i, measure_wait(row.asked.asked_at, now)
-        rounds[k], clock[k] = age[k], seconds[k]
-        if row.told_none:
-            none[k] = True  # silent for ever
-        elif row.told is not None:
-            came[k], rounds[k], clock[k] = True, row.rounds, measure_wait(row.asked.asked_at, row.told.at)
-        elif row.failed is not None:  # silent until the first choice that knew of the failure
-            ended = int(np.searchsorted(knew, history.order[i], side="left"))
-            rounds[k], clock[k] = max(min(ended, n) - i, 0), measure_wait(row.asked.asked_at, row.failed.at)
-        else:
-            out[k] = True
+    n = state.table.count
+    keep = np.flatnonzero(~state.table.column("undelayed") | state.table.column("told_none"))
+    asked_at, told_at, failed_at, failure, delay_in_rounds, none = (
+        state.table.column(name)[keep]
+        for name in ("asked_at", "told_at", "failed_at", "failure", "rounds", "told_none")
+    )
+    came = state.table.told[keep] & ~none  # told to be 0: silent for ever
+    failed = ~came & (failure >= 0)
+    # a trial that failed was silent until the first choice that knew of the failure
+    first_after = np.searchsorted(np.maximum.accumulate(state.table.column("knew")), history.order[keep], side="left")
+    age, seconds = (n - keep).astype(float), measure_waits(asked_at, now)
+    silent = np.where(failed, np.maximum(np.minimum(first_after, n) - keep, 0), age)
+    ended_at = np.where(came, told_at, failed_at)
+    rounds = np.where(came, delay_in_rounds, silent)
+    clock = np.where(came | failed, measure_waits(asked_at, ended_at), seconds)
+    out = ~came & ~failed & ~none
     return DelayReport(
         settings=settings,
         scale=by or ("clock" if settings.patience.by_clock else "rounds"),
