@@ -963,6 +963,7 @@ class Study:
         """How long to wait: what each patience would cost (how many outcomes arrive within it, how many queries it
         keeps open, how wide it makes the confidence interval), and which one is advised; print it. In rounds or by the
         clock; None: as patience is. Nothing changes; with patience="auto" the study follows this advice by itself.
+        Of conversions it also says how many come later than each patience; what loses many of them is not advised.
 
         >>> from belated import Real, Study, simulate
         >>> from belated.delays import Fixed

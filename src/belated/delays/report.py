@@ -136,6 +136,17 @@ class DelayReport:
         t = self._arrival_law.quantile(q)
         return t if self.scale == "clock" else float(np.ceil(t))
 
+    @property
+    def longest(self) -> float:
+        """How long the oldest query has been out."""
+        return float(np.max(self._waits.limit, initial=0.0)) or 1.0
+
+    def learn_law(self, m: float) -> ArrivalLaw:
+        """What is known of the delays of the outcomes that come within m, whatever the share that never comes."""
+        waits = self._waits
+        here = waits.came & (waits.waited <= m)
+        return ArrivalLaw.learn(waits.waited[here], np.minimum(waits.limit[here], m), m)
+
     def rho(self, m: float | str | timedelta | None = None) -> Band:
         """The share that comes within m, with 95 % confidence limits at that m; None: within the study's patience.
 
@@ -271,11 +282,9 @@ class DelayReport:
     def _arrival_law(self) -> ArrivalLaw:
         """The delays of the conversions that come within patience, or within the longest wait where that is in another
         unit."""
-        waits, own = self._waits, self.settings.patience
-        longest = float(np.max(waits.limit, initial=0.0)) or 1.0
-        m = own.m if own.by_clock == (self.scale == "clock") and np.isfinite(own.m) else longest
-        here = waits.came & (waits.waited <= m)
-        return ArrivalLaw.learn(waits.waited[here], np.minimum(waits.limit[here], m), m)
+        own = self.settings.patience
+        in_force = own.by_clock == (self.scale == "clock") and np.isfinite(own.m)
+        return self.learn_law(own.m if in_force else self.longest)
 
     @property
     def _waits(self) -> Waits:
