@@ -80,27 +80,26 @@ class Cells:
 
 
 def count_conversions(h: History, silence: Silence) -> Cells:
-    """The conversions of a history in the user's units."""
-    y = np.where(h.seen, np.nan_to_num(h.y), 0.0)
-    came = h.seen & (y > 0)
-    F, doubt = np.ones(len(y)), 0.0
+    """The conversions of a history in the user's units, by cell."""
+    y = np.where(h.seen & (h.y > 0), h.y, 0.0)
+    came = y > 0
+    F, doubt = np.where(h.gone, 0.0, 1.0), 0.0
     if silence.fills == "between":
-        young = (came | h.pending) & (h.age < h.m)
-        in_time = came & (h.waited <= h.m)
+        young = np.flatnonzero((came | h.pending) & (h.age < h.m))
+        in_time = np.flatnonzero(came)
+        in_time = in_time[h.waited[in_time] <= h.m]
         law = ArrivalLaw.learn(h.waited[in_time], h.age[in_time], h.m)
         F[young] = np.maximum(law.share_by(h.age[young]), LEAST_EXPOSURE)
         doubt = law.doubt(h.age[~h.gone])
-    rows = np.flatnonzero(~h.gone)
-    point = h.point[rows]
-    count = np.bincount(point)
-    there = np.flatnonzero(count)
-    first = np.empty(len(count), dtype=np.intp)
-    first[point[::-1]] = rows[::-1]
-    k, exposure, shown = (np.bincount(point, each[rows])[there].astype(np.float64) for each in (y, F, np.ones(len(y))))
+    size = int(np.max(h.point, initial=-1)) + 1
+    count = np.bincount(h.point, ~h.gone, size)
+    there, first = np.flatnonzero(count), np.empty(size, dtype=np.intp)
+    first[h.point[::-1]] = np.arange(len(y))[::-1]
+    k, exposure = (np.bincount(h.point, each, size)[there].astype(np.float64) for each in (y, F))
     amounts = y[came]
     mean = float(np.mean(amounts)) if len(amounts) else 1.0
     c = float(np.mean(np.square(amounts))) / mean if len(amounts) else 1.0
-    return Cells(h.X[first[there]], k, exposure, shown, c, mean, doubt)
+    return Cells(h.X[first[there]], k, exposure, count[there].astype(np.float64), c, mean, doubt)
 
 
 @dataclass

@@ -108,9 +108,10 @@ class TrialTable:
         n = len(self.rows)
 
         def grow(old: str, fill: float, shape: tuple[int, ...], kind: type) -> Any:
-            new: Any = np.full(shape, fill, dtype=kind)
+            new: Any = np.empty(shape, dtype=kind)
             if n:
                 new[:n] = getattr(self, old)[:n]
+            new[n:] = fill
             return new
 
         self._X: Array = grow("_X", math.nan, (size, self.columns), float)
@@ -126,12 +127,12 @@ class TrialTable:
         self._by_hand: Mask = grow("_by_hand", 0, (size,), bool)
         self._undelayed: Mask = grow("_undelayed", 0, (size,), bool)
 
-    def fork(self) -> TrialTable:
-        """An independent copy."""
+    def fork(self, room: int = 0) -> TrialTable:
+        """An independent copy, with room for some more."""
         other = copy(self)
         other.rows, other.keys, other._news = list(self.rows), dict(self.keys), []
         other._points = dict(self._points)
-        other._reserve(len(self._y))
+        other._reserve(len(self.rows) + room)
         return other
 
     @property
@@ -169,7 +170,7 @@ class TrialTable:
         """Add a row. The choice did not know what was told after it had read the ledger."""
         i = len(self.rows)
         if i == len(self._y):
-            self._reserve(2 * i)
+            self._reserve(max(32, 2 * i))
         row = TrialRecord(event)
         self.rows.append(row)
         self._X[i], self._asked_at[i] = x, event.asked_at

@@ -6,21 +6,20 @@ m   patience: what comes later does not count
 g   log-normal or Weibull, with a median and a shape; G its distribution function
 
 That an outcome has come says d ≤ a. So its likelihood is g(d)/G(a), whatever the share of queries that ever answer, and
-wherever they are: this share may depend on the query, the delays may not. The belief about g is a table of weights.
+wherever they are: this share may depend on the query, the delays may not. The belief about g is a table of weights. Times
+are counted at the points of a fine grid, so that many cost as much as few.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from belated.learner.arrays import Array, Indices, Mask
-from belated.learner.delays.survival import spread_evenly
 
-LOOKED_AT = 500  # arrivals that the belief is made of, spread evenly over their order
 MEDIANS = np.geomspace(1e-4, 3.0, 40)  # of m
 WIDTHS, POWERS = np.linspace(0.3, 2.5, 12), np.linspace(0.4, 3.0, 12)  # shapes of the log-normal, of the Weibull
 USUAL, SPREAD = 0.1, 2.0  # prior belief about the median: log-normal around a tenth of m
@@ -75,17 +74,26 @@ def locate_times(t: Array) -> tuple[Indices, Array]:
     return i, at - i
 
 
-@lru_cache(maxsize=4)  # the asks of one moment know the same
-def weigh_laws(delays: bytes, ages: bytes) -> Array:
+@cache
+def tabulate_likelihoods() -> tuple[Array, Array]:
+    """log g and log G of every law at every one of TIMES, each up to what cancels in g/G             (times, laws)."""
+    whole = np.log(np.maximum(list_laws().compute_cdf(np.ones(1)), 1e-300))
+    return list_laws().compute_log_density(TIMES), np.log(np.maximum(tabulate_shares(), 1e-300)) + whole
+
+
+def count_times(t: Array) -> Array:
+    """How many of some times lie at each of TIMES; one between two of them is split                       (times,)."""
+    i, part = locate_times(t)
+    counts = np.bincount(i, 1.0 - part, len(TIMES)) + np.bincount(i + 1, part, len(TIMES))
+    return counts.astype(np.float64)
+
+
+def weigh_laws(d: Array, a: Array) -> Array:
     """How likely each law is, given delays and ages as shares of m."""
-    laws, shares, d, a = list_laws(), tabulate_shares(), np.frombuffer(delays), np.frombuffer(ages)
+    laws, (density, cdf) = list_laws(), tabulate_likelihoods()
     log = -0.5 * np.square((np.log(laws.median) - np.log(USUAL)) / SPREAD)
     log -= 0.5 * np.square(np.log(laws.shape) / SHAPE_SPREAD)
-    if len(d):
-        i, part = locate_times(np.maximum(a, d))
-        seen = shares[i] + part[:, None] * (shares[i + 1] - shares[i])
-        whole = np.log(np.maximum(laws.compute_cdf(np.ones(1)), 1e-300))
-        log = log + np.sum(laws.compute_log_density(d) - np.log(np.maximum(seen, 1e-300)) - whole, axis=0)
+    log += count_times(d) @ density - count_times(np.maximum(a, d)) @ cdf
     weights = np.exp(log - np.max(log))
     return np.asarray(weights / np.sum(weights))
 
@@ -100,8 +108,7 @@ class ArrivalLaw:
     @classmethod
     def learn(cls, delay: Array, age: Array, m: float) -> ArrivalLaw:
         """From outcomes that came after `delay`, of queries of that age."""
-        some = spread_evenly(len(delay), LOOKED_AT)
-        return cls(m, weigh_laws((delay[some] / m).tobytes(), np.minimum(age[some] / m, 1.0).tobytes()))
+        return cls(m, weigh_laws(delay / m, np.minimum(age / m, 1.0)))
 
     def share_by(self, age: Array) -> Array:
         """F: of those that come within m, the share that has come at an age, on average over the laws       (n,)."""
@@ -113,7 +120,8 @@ class ArrivalLaw:
         """How uncertain Σ F over these ages is: the standard deviation of its logarithm over the laws."""
         if not len(age):
             return 0.0
-        i, part = locate_times(age / self.m)
-        counts = np.bincount(i, 1.0 - part, len(TIMES)) + np.bincount(i + 1, part, len(TIMES))
+        young = age < self.m
+        counts = count_times(age[young] / self.m)
+        counts[-1] += np.sum(~young)
         log = np.log(np.maximum(counts @ tabulate_shares(), 1e-300))
         return float(np.sqrt(self.weights @ np.square(log - self.weights @ log)))
