@@ -29,7 +29,6 @@ from belated.validation import (
     scale_to_unit,
 )
 
-
 PLAIN = (float, int, str, bool)  # types of values that need no conversion
 
 

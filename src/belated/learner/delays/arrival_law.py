@@ -6,8 +6,8 @@ m   patience: what comes later does not count
 g   log-normal or Weibull, with a median and a shape; G its distribution function
 
 That an outcome has come says d ≤ a. So its likelihood is g(d)/G(a), whatever the share of queries that ever answer, and
-wherever they are: this share may depend on the query, the delays may not. The belief about g is a table of weights. Times
-are counted at the points of a fine grid, so that many cost as much as few.
+wherever they are: this share may depend on the query, the delays may not. The belief about g is a table of weights.
+Times are counted at the points of a fine grid, so that many cost as much as few.
 """
 
 from __future__ import annotations
