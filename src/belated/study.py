@@ -364,7 +364,7 @@ class Study:
         for part, context in enumerate(contexts):
             with self._hold_state() as now:
                 if part == 0:
-                    knew, state = now.position, now if count == 1 else now.fork()
+                    knew, state = now.position, now if count == 1 else now.fork(count)
                     change = self._consider_patience(considered_at)
                 number, before = state.next_number, state.versions
                 compute = prepare_choice(state, considered_at, context, fixed)

@@ -51,11 +51,11 @@ class State:
             state.apply(event)
         return state
 
-    def fork(self) -> State:
-        """An independent copy."""
+    def fork(self, room: int = 0) -> State:
+        """An independent copy, with room for some more trials."""
         other = State.__new__(State)
         other.__dict__.update(self.__dict__)
-        other.table, other.fits, other._objectives = self.table.fork(), list(self.fits), list(self._objectives)
+        other.table, other.fits, other._objectives = self.table.fork(room), list(self.fits), list(self._objectives)
         return other
 
     def apply(self, event: Event) -> None:

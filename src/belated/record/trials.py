@@ -160,9 +160,10 @@ class TrialTable:
         n = self.count
 
         def grow(old: Any, shape: tuple[int, ...], kind: type, fill: float) -> Any:
-            new: Any = np.full(shape, fill, dtype=kind)
+            new: Any = np.empty(shape, dtype=kind)
             if n:
                 new[:n] = old[:n]
+            new[n:] = fill
             return new
 
         old, self._size = self.__dict__.get("_columns", {}), size
@@ -171,15 +172,15 @@ class TrialTable:
         }
         self._X: Array = grow(self.__dict__.get("_X"), (size, self.columns), float, math.nan)
 
-    def fork(self) -> TrialTable:
-        """An independent copy."""
+    def fork(self, room: int = 0) -> TrialTable:
+        """An independent copy, with room for some more."""
         other = copy(self)
         other.keys, other._news = dict(self.keys), []
         other._asked, other._points = list(self._asked), dict(self._points)
         other._tell_keys, other._first = dict(self._tell_keys), dict(self._first)
         other._conversions, other._days = dict(self._conversions), dict(self._days)
         other._statements, other._arrivals = dict(self._statements), self._arrivals.copy()
-        other._reserve(self._size)
+        other._reserve(self.count + room)
         return other
 
     @property
@@ -283,7 +284,7 @@ class TrialTable:
         """Add a row. The choice did not know what was told after it had read the ledger."""
         i = len(self._asked)
         if i == self._size:
-            self._reserve(2 * i)
+            self._reserve(max(32, 2 * i))
         columns, by_hand = self._columns, plain.get("by_hand", False)
         self._X[i], columns["asked_at"][i], columns["knew"][i] = x, plain["asked_at"], plain["knew"]
         columns["point"][i] = self._points.setdefault(self._X[i].tobytes(), len(self._points))

@@ -100,8 +100,10 @@ class Space:
             with prefix_errors(self._prefix):
                 check_names(params, self.names, all_of_them=True)
         if isinstance(self.parameters, Points):
-            with prefix_errors(self._prefix):
+            try:
                 return self.parameters.encode(params)
+            except InvalidInput as error:
+                raise type(error)(f"{self._prefix}{error}") from None
         row: list[float] = []
         for name, parameter in zip(self.names, self.parameters, strict=True):
             try:

@@ -10,21 +10,21 @@ wherever they are: this share may depend on the query, the delays may not. The b
 
 Where conversions are counted by day, n of them came between two statements of its counts, and the likelihood of each is
 (G(until) - G(since)) / G(a) with G averaged over the people of that day.
+
+Times are counted at the points of a fine grid, so that many cost as much as few.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from belated.learner.arrays import Array, Indices, Mask
 from belated.learner.counts import spread_over_day
-from belated.learner.delays.survival import spread_evenly
 
-LOOKED_AT = 500  # arrivals that the belief is made of, spread evenly over their order
 MEDIANS = np.geomspace(1e-4, 3.0, 40)  # of m
 WIDTHS, POWERS = np.linspace(0.3, 2.5, 12), np.linspace(0.4, 3.0, 12)  # shapes of the log-normal, of the Weibull
 USUAL, SPREAD = 0.1, 2.0  # prior belief about the median: log-normal around a tenth of m
@@ -92,22 +92,31 @@ def average_shares(age: Array, width: Array) -> Array:
     return np.asarray(total / ages.shape[1])
 
 
-@lru_cache(maxsize=4)  # the asks of one moment know the same
-def weigh_laws(delays: bytes, ages: bytes, counted: bytes) -> Array:
+@cache
+def tabulate_likelihoods() -> tuple[Array, Array]:
+    """log g and log G of every law at every one of TIMES, each up to what cancels in g/G             (times, laws)."""
+    whole = np.log(np.maximum(list_laws().compute_cdf(np.ones(1)), 1e-300))
+    return list_laws().compute_log_density(TIMES), np.log(np.maximum(tabulate_shares(), 1e-300)) + whole
+
+
+def count_times(t: Array, weights: Array | float = 1.0) -> Array:
+    """How many of some times lie at each of TIMES; one between two of them is split                       (times,)."""
+    i, part = locate_times(t)
+    counts = np.bincount(i, (1.0 - part) * weights, len(TIMES)) + np.bincount(i + 1, part * weights, len(TIMES))
+    return counts.astype(np.float64)
+
+
+def weigh_laws(d: Array, a: Array, counted: Array) -> Array:
     """How likely each law is, given delays and ages as shares of m, and conversions counted between statements."""
-    laws, shares, d, a = list_laws(), tabulate_shares(), np.frombuffer(delays), np.frombuffer(ages)
+    laws, (density, cdf) = list_laws(), tabulate_likelihoods()
     log = -0.5 * np.square((np.log(laws.median) - np.log(USUAL)) / SPREAD)
     log -= 0.5 * np.square(np.log(laws.shape) / SHAPE_SPREAD)
-    if len(d):
-        i, part = locate_times(np.maximum(a, d))
-        seen = shares[i] + part[:, None] * (shares[i + 1] - shares[i])
-        whole = np.log(np.maximum(laws.compute_cdf(np.ones(1)), 1e-300))
-        log = log + np.sum(laws.compute_log_density(d) - np.log(np.maximum(seen, 1e-300)) - whole, axis=0)
-    if counted:
-        since, until, age, width, n = np.frombuffer(counted).reshape(-1, 5).T
+    log += count_times(d) @ density - count_times(np.maximum(a, d)) @ cdf
+    if len(counted):
+        since, until, age, width, n = counted.T
         came = np.maximum(average_shares(until, width) - average_shares(since, width), 1e-300)
         per_one = np.log(came) - np.log(np.maximum(average_shares(age, width), 1e-300))
-        log = log + n * min(1.0, LOOKED_AT / np.sum(n)) @ per_one
+        log += n @ per_one
     weights = np.exp(log - np.max(log))
     return np.asarray(weights / np.sum(weights))
 
@@ -123,11 +132,8 @@ class ArrivalLaw:
     def learn(cls, delay: Array, age: Array, m: float, counted: Array = NOTHING_COUNTED) -> ArrivalLaw:
         """From outcomes that came after `delay`, of queries of that age, and from those counted between statements
         (`Counts.arrivals`)."""
-        some = spread_evenly(len(delay), LOOKED_AT)
         times = np.hstack([counted[:, :4] / m, counted[:, 4:]])
-        return cls(
-            m, weigh_laws((delay[some] / m).tobytes(), np.minimum(age[some] / m, 1.0).tobytes(), times.tobytes())
-        )
+        return cls(m, weigh_laws(delay / m, np.minimum(age / m, 1.0), times))
 
     def share_by(self, age: Array) -> Array:
         """F: of those that come within m, the share that has come at an age, on average over the laws       (n,)."""
@@ -139,12 +145,16 @@ class ArrivalLaw:
         """The age by which the share q of those that come within m has come."""
         return self.m * float(np.interp(q, tabulate_shares() @ self.weights, TIMES))
 
-    def doubt(self, age: Array, weights: Array) -> float:
-        """How uncertain Σ F over these ages is, each with its weight: the standard deviation of its logarithm over the
-        laws."""
-        if not len(age):
+    def doubt(self, age: Array, days: Array, shown: Array) -> float:
+        """How uncertain Σ F over these ages is, and over those of the people of some days (`Counts.list_ages`): the
+        standard deviation of its logarithm over the laws."""
+        if not len(age) + len(days):
             return 0.0
-        i, part = locate_times(age / self.m)
-        counts = np.bincount(i, (1.0 - part) * weights, len(TIMES)) + np.bincount(i + 1, part * weights, len(TIMES))
+        people = np.repeat(shown[:, None] / days.shape[1], days.shape[1], axis=1)
+        counts = np.zeros(len(TIMES))
+        for ages, weights in ((age, np.ones(len(age))), (days.ravel(), people.ravel())):
+            young = ages < self.m
+            counts += count_times(ages[young] / self.m, weights[young])
+            counts[-1] += np.sum(weights[~young])
         log = np.log(np.maximum(counts @ tabulate_shares(), 1e-300))
         return float(np.sqrt(self.weights @ np.square(log - self.weights @ log)))
