@@ -135,6 +135,9 @@ class Study:
         outcomes: OutcomeKind = "real",
         initial: int | None = None,
         seed: int | None = None,
+        about: str | None = None,
+        outcome_name: str | None = None,
+        unit: str | None = None,
         clock: Callable[[], float] | None = None,
     ) -> Study:
         """A new study; with a url, an existing study of that name with the same settings is opened.
@@ -160,6 +163,8 @@ class Study:
                    left) or "never"
         initial    space-filling queries to begin with; None: a number that suits the space
         seed       makes every choice repeatable; None: drawn, see study.seed
+        about, outcome_name, unit    the question, what the outcome is called, and its unit: for pictures, reports and
+                   exports
         clock      a function returning seconds; None: time.time
 
         >>> from belated import Choice, Real, Study
@@ -193,6 +198,9 @@ class Study:
             outcomes=outcomes,
             initial=initial,
             seed=seed,
+            about=about,
+            outcome_name=outcome_name,
+            unit=unit,
         )
         if url is None or name is None:
             return cls(settings, MemoryLedger(), name, clock or time.time)
