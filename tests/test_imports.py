@@ -40,6 +40,8 @@ ORDER = [
     ["belated.events"],
     ["belated.delays.*"],
     ["belated.execution.*"],
+    ["belated.plotting.style"],
+    ["belated.plotting.study.*"],
     ["belated.study"],
     ["belated.simulation.*"],
     ["belated.comparison.*"],
