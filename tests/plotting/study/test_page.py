@@ -35,6 +35,7 @@ imread = pytest.importorskip("matplotlib.image").imread
 def find_overlaps(figure) -> list[tuple[str, str]]:
     """Pairs of words that cover each other."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.legend import Legend
     from matplotlib.text import Text
 
     canvas = FigureCanvasAgg(figure)
@@ -47,7 +48,17 @@ def find_overlaps(figure) -> list[tuple[str, str]]:
     texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip() and t not in hidden]
     boxes = [(t.get_text(), t.get_window_extent(canvas.get_renderer())) for t in texts if not t.get_rotation()]
     drawn = [(said, box.shrunk(0.98, 0.8)) for said, box in boxes]  # a little air belongs to a box
-    return [(a, b) for i, (a, box) in enumerate(drawn) for b, other in drawn[i + 1 :] if box.overlaps(other)]
+    legends = {legend: legend.get_window_extent() for legend in figure.findobj(Legend)}
+    covered = [
+        ("a legend", text.get_text())
+        for legend, place in legends.items()
+        for text in texts
+        if text not in legend.get_texts() and place.overlaps(text.get_window_extent().shrunk(0.98, 0.8))
+    ]
+    return [
+        *((a, b) for i, (a, box) in enumerate(drawn) for b, other in drawn[i + 1 :] if box.overlaps(other)),
+        *covered,
+    ]
 
 
 @pytest.mark.parametrize("make", STUDIES, ids=lambda make: make.__name__)

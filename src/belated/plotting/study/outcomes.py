@@ -25,6 +25,7 @@ from belated.plotting.study.marks import (
     Box,
     StudyPage,
     choose_unit,
+    clip_text,
     draw_density,
     write_note,
 )
@@ -63,7 +64,7 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
     late = np.array([trial.status == "late" for trial in view.trials], dtype=bool)
     there, objective = np.isfinite(told), view.study.settings.objective
     timed = np.array([trial.has_delay for trial in view.trials], dtype=bool)
-    write_headline(axes, view.title, "when it was heard; tail: since it was asked")
+    write_headline(axes, clip_text(view.title, 28), "when it was heard; tail: since it was asked")
     if np.any(there):
         order = np.argsort(told[there], kind="stable")
         best = objective.sign * np.maximum.accumulate(objective.sign * y[there][order])
@@ -80,7 +81,7 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
             label = "floor" if floor.stated else "worst heard, as floor"
             axes.axhline(floor.value, **FLOOR, label=label)
         axes.legend(
-            loc="lower right", bbox_to_anchor=(1.005, 1.01), ncols=5, columnspacing=1.2, borderaxespad=0.3, **KEY
+            loc="lower right", bbox_to_anchor=(1.005, 1.01), ncols=3, columnspacing=1.2, borderaxespad=0.3, **KEY
         )
         axes.grid(axis="y", color=FAINT, linewidth=0.8)
         axes.set_ylim(*pad_range(values, 0.08))
