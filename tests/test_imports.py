@@ -42,6 +42,7 @@ ORDER = [
     ["belated.execution.*"],
     ["belated.plotting.style"],
     ["belated.plotting.study.*"],
+    ["belated.report.*"],
     ["belated.study"],
     ["belated.simulation.*"],
     ["belated.comparison.*"],

@@ -752,6 +752,20 @@ class Study:
             self._sync()
             return find_worst(self._state, self._read_clock())
 
+    @property
+    def head(self) -> str:
+        """The position and hash of the last event. Kept elsewhere, it stands for the whole record, as it is now.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.ask()
+        >>> study.head.split()[0]
+        '1'
+        """
+        with hold(self._lock):
+            self._sync()
+            return "0" if self._head is None else str(self._head).strip()
+
     def queries(self) -> list[dict[str, Any]] | None:
         """Every query of the space, when they can be listed.
 
@@ -874,6 +888,21 @@ class Study:
             self._sync()
             basis = AdviceBasis.of(self._state, self._read_clock(), by)
         return replace(basis.advise(), warning=basis.delays.warning)
+
+    def report(self, context: Params | None = None) -> str:
+        """The study as one HTML page for those who were not there: needs `pip install "belated[report]"`.
+
+        It has no scripts and needs nothing besides itself. The belief is in `context`; without one, in the context of
+        the newest trial.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", about="Which x?", seed=0)
+        >>> "Which x?" in study.report()
+        True
+        """
+        from belated.report.page import render_report
+
+        return render_report(self, context)
 
     def replay(self, number: int) -> Replay:
         """Compute a trial's choice again, only from what it knew.

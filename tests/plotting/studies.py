@@ -100,7 +100,8 @@ def make_empty() -> Study:
 def make_wide() -> Study:
     options = Choice(*[f"option number {i}" for i in range(40)])
     study = Study.create(
-        name="n" * 128, space={f"parameter_{i}": Real(0, 1) for i in range(13)} | {"which": options, "k": Real(0, 1)},
+        name="n" * 128,
+        space={f"parameter_{i}": Real(0, 1) for i in range(13)} | {"which": options, "k" * 255: Real(0, 1)},
         silence="nearest", seed=1,
     )  # fmt: skip
     for _ in range(3):
@@ -117,6 +118,47 @@ def make_floorless() -> Study:
     )
     for _ in belated.simulate(study, lambda p: p["x"], delay=belated.delays.Fixed(3), rounds=9, seed=2):
         pass
+    return study
+
+
+@cache
+def make_lab() -> Study:
+    """Forty trials over four coordinates: pending, lost, infeasible and amended ones among them."""
+    now, waiting = [1.75e9], list[tuple[float, belated.Trial]]()
+    study = Study.create(
+        name="catalyst",
+        about="Which bath extracts most?\nFor plant 2.",
+        outcome_name="yield",
+        unit="%",
+        space={
+            "temperature": Real(20, 90, unit="°C"),
+            "rate": Real(2e-3, 5e-2, log=True, unit="1/s"),
+            "stages": Integer(1, 8),
+            "solvent": Choice("water", "ethanol", "2-MeTHF"),
+        },
+        silence="unknown",
+        patience="14d",
+        floor=0.0,
+        seed=1,
+        clock=lambda: now[0],
+    )
+    for i in range(40):
+        trial = study.ask()
+        now[0] += 0.4 * DAY
+        waiting.append((now[0] + (1 + 7 * i % 5) * DAY, trial))
+        for due in [due for due in waiting if due[0] <= now[0]]:
+            waiting.remove(due)
+            at, trial = due
+            if trial.number % 13 == 5:
+                study.fail(trial, "lost")
+            elif trial.number % 17 == 9:
+                study.fail(trial, "infeasible")
+            else:
+                study.tell(
+                    trial, 80 - abs(trial.params["temperature"] - 62) / 2 - abs(trial.params["stages"] - 5), at=at
+                )
+    study.amend(1, 55.2, reason="digits swapped in the notebook")
+    study.amend(floor=-1.0, reason="the sensor <drifts> below zero")
     return study
 
 

@@ -37,6 +37,7 @@ FONT = "DejaVu Sans"  # comes with matplotlib
 LAST = "Last Resort"  # a font of matplotlib's that has a box for every letter
 STYLE: dict[Any, Any] = {
     "font.size": 10.5,
+    "text.parse_math": False,  # a name may have dollars
     "text.hinting": "none",  # texts have the same width at any dpi
     "axes.spines.top": False,
     "axes.spines.right": False,

@@ -76,6 +76,12 @@ class Space:
             return self.parameters.list_options()
         return [option for p in self.parameters if isinstance(p, Choice) for option in p.options]
 
+    def find_parameter(self, name: str) -> Parameter:
+        """The parameter of this name; Points have none."""
+        if isinstance(self.parameters, Points):
+            raise TypeError("points have no parameters; their values are listed")
+        return self.parameters[self.names.index(name)]
+
     @cached_property
     def units(self) -> dict[str, str]:
         """The units of the parameters that have one."""

@@ -123,15 +123,15 @@ def test_one_empty_stretch_squashes_an_axis(times: list[float], squashed: bool) 
 @pytest.mark.parametrize(
     ("mean", "low", "high", "words"),
     [
-        (83.1234, 79.5, 86.7, "83.1 ± 3.6 (90 %)"),
-        (0.3405, 0.2243, 0.5171, "0.3405 (90 %: 0.2243 to 0.5171)"),
-        (8.0e-5, 7.5e-5, 8.5e-5, "8e-05 ± 5e-06 (90 %)"),
-        (12345.0, 12000.0, 12690.0, "12340 ± 340 (90 %)"),
-        (1.0, 1.0, 1.0, "1 (90 %: 1 to 1)"),
+        (83.1234, 79.5, 86.7, "83.1 ± 3.6 g (90 % interval)"),
+        (0.3405, 0.2243, 0.5171, "0.3405 g (90 % interval 0.2243 to 0.5171)"),
+        (8.0e-5, 7.5e-5, 8.5e-5, "8e-05 ± 5e-06 g (90 % interval)"),
+        (12345.0, 12000.0, 12690.0, "12340 ± 340 g (90 % interval)"),
+        (1.0, 1.0, 1.0, "1 g (90 % interval 1 to 1)"),
     ],
 )
 def test_what_is_expected_has_as_many_digits_as_are_known(mean: float, low: float, high: float, words: str) -> None:
-    assert format_expected(Belief(*(np.array([v]) for v in (mean, 0.0, low, high)))) == words
+    assert format_expected(Belief(*(np.array([v]) for v in (mean, 0.0, low, high))), "g") == words
 
 
 def test_the_newest_reason_counts() -> None:

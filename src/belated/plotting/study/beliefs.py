@@ -19,6 +19,7 @@ from belated.plotting.study.marks import (
     HEARD,
     HERE,
     KEY,
+    NARROW,
     PENDING,
     StudyPage,
     clip_text,
@@ -127,8 +128,10 @@ def format_caption(view: StudyView, wide: float) -> str:
     how = (
         "every point of the list; the star is recommended" if view.slices[0].whole else "through the recommended point"
     )
-    text = f"{how}, where the mean is {goal}{where}, {view.expected}:  {listed(view.recommended)}"
-    return textwrap.shorten(text, int(12 * wide), placeholder=" …")
+    text = f"{how}, where the mean is {goal}{where}"
+    if wide < NARROW:
+        return textwrap.shorten(text, int(12 * wide), placeholder=" …")
+    return textwrap.shorten(f"{text}, {view.expected}:  {listed(view.recommended)}", int(12 * wide), placeholder=" …")
 
 
 def draw_slice(axes: Axes, piece: BeliefSlice, wide: float) -> None:
@@ -150,7 +153,8 @@ def draw_slice(axes: Axes, piece: BeliefSlice, wide: float) -> None:
     axes.plot(here, [piece.here[1]], **HERE, zorder=6)
     axes.grid(axis="y", color=FAINT, linewidth=0.8)
     place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
-    axes.annotate(clip_text(piece.label, 28) + (" (context)" if piece.context else ""), (0, 1), (0, 5), **place)
+    letters = int(wide / LETTER) - (10 if piece.context else 0)
+    axes.annotate(clip_text(piece.label, letters) + (" (context)" if piece.context else ""), (0, 1), (0, 5), **place)
     if piece.options is not None:
         label_options(axes, piece, wide)
     else:
@@ -201,7 +205,7 @@ def draw_legend(page: StudyPage, grid: PanelGrid, view: StudyView) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    faint = " (fainter: farther from what is shown)" if len(view.slices) > 1 and not view.slices[0].whole else ""
+    faint = " (fainter: farther away)" if len(view.slices) > 1 and not view.slices[0].whole else ""
     handles: list[Any] = [
         Line2D([], [], **MEAN, color=BLUE, label="mean"),
         Patch(**BAND, color=BLUE, label="90 % interval of f"),
@@ -213,7 +217,8 @@ def draw_legend(page: StudyPage, grid: PanelGrid, view: StudyView) -> None:
         words = f"pending{SILENCE_WORDS.get(view.study.settings.silence.name, '')}"
         crowd = pending > CROWD and any(not piece.dots for piece in view.slices)
         handles.append(Patch(**CROWDED, label=words) if crowd else Line2D([], [], **PENDING, label=words))
-    where = (grid.left / page.wide, 1 - (grid.bottom + LEGEND) / page.tall)
-    columns = len(handles) if page.wide > 9 else 3
+    narrow = page.wide < NARROW
+    where = ((0.2 if narrow else grid.left) / page.wide, 1 - (grid.bottom + LEGEND) / page.tall)
+    columns = 2 if narrow else len(handles)
     more: dict[str, Any] = {"columnspacing": 1.6, "borderaxespad": 0, "borderpad": 0, "ncols": columns}
     page.figure.legend(handles=handles, loc="upper left", bbox_to_anchor=where, **KEY, **more)

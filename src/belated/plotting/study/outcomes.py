@@ -20,6 +20,7 @@ from belated.plotting.study.marks import (
     HEARD,
     KEY,
     LATE,
+    NARROW,
     ORANGE,
     PENDING,
     Box,
@@ -80,9 +81,7 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
             values.append(floor.value)
             label = "floor" if floor.stated else "worst heard, as floor"
             axes.axhline(floor.value, **FLOOR, label=label)
-        axes.legend(
-            loc="lower right", bbox_to_anchor=(1.005, 1.01), ncols=3, columnspacing=1.2, borderaxespad=0.3, **KEY
-        )
+        place_legend(page, box, axes, measure_lanes(view))
         axes.grid(axis="y", color=FAINT, linewidth=0.8)
         axes.set_ylim(*pad_range(values, 0.08))
         label_values(axes)
@@ -97,10 +96,22 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
         axes.spines["bottom"].set_visible(False)
         axes = draw_lanes(page, box, axes, lanes, unit)
     when = f"{name} since {format_start(view)}" if view.dated else name_rounds(view)
-    axes.set_xlabel(f"{when}  (without an outcome: when it was asked)" if lanes else when, labelpad=3)
+    asked_then = "  (without an outcome: when it was asked)" if lanes and page.wide > NARROW else ""
+    axes.set_xlabel(f"{when}{asked_then}", labelpad=3)
     fit_ticks(axes, box.wide, whole=not view.dated)
     if not view.trials:
         axes.set_xticks([])
+
+
+def place_legend(page: StudyPage, box: Box, axes: Axes, below: float) -> None:
+    """Above the outcomes, on the right; on a narrow page under the axis of time, which stands `below` the outcomes."""
+    more: dict[str, Any] = {"ncols": 3, "columnspacing": 1.2, **KEY}
+    if page.wide > NARROW:
+        axes.legend(loc="lower right", bbox_to_anchor=(1.005, 1.01), borderaxespad=0.3, **more)
+        return
+    where = (0.2 / page.wide, 1 - (box.top + box.high + below + 0.5) / page.tall)
+    handles, labels = axes.get_legend_handles_labels()
+    page.figure.legend(handles, labels, loc="upper left", bbox_to_anchor=where, borderaxespad=0, borderpad=0, **more)
 
 
 def mark_amended(axes: Axes, view: StudyView, told: Array, y: Array) -> None:
@@ -145,7 +156,7 @@ def name_rounds(view: StudyView) -> str:
     if not view.by_clock:
         return "round"
     first, last = (format_date(at) for at in (view.start, view.start + view.seconds))
-    return f"trial; not by date: {first} to {last} would squash it"
+    return f"trial (dates, too far apart: {first} to {last})"
 
 
 def format_date(at: float) -> str:

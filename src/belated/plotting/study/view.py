@@ -174,7 +174,9 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
         waiting=waited[~arrived],
         floor=study.floor,
         recommended=recommended,
-        expected="" if recommended is None else format_expected(study.posterior([recommended], context)),
+        expected=""
+        if recommended is None
+        else format_expected(study.posterior([recommended], context), study.settings.unit),
         amended=find_amended(study.events()),
         context=context,
         slices=slices[:COORDINATES],
@@ -190,17 +192,17 @@ def is_squashed(times: Sequence[float]) -> bool:
     return bool(np.max(np.diff(ordered)) > SQUASHED * (ordered[-1] - ordered[0]))
 
 
-def format_expected(belief: Belief) -> str:
-    """A mean with its 90 % interval: 83.1 ± 3.6 (90 %) where both sides are alike, else 0.34 (90 %: 0.22 to 0.52)."""
+def format_expected(belief: Belief, unit: str | None = None) -> str:
+    """A mean with its 90 % interval: 83.1 ± 3.6 where both sides are alike, else 0.34 (0.22 to 0.52)."""
     mean, low, high = (float(part[0]) for part in (belief.mean, belief.low, belief.high))
-    half = (high - low) / 2
+    half, of = (high - low) / 2, "" if unit is None else f" {unit}"
     if half <= 0 or abs((high + low) / 2 - mean) > 0.05 * half:
-        return f"{mean:.4g} (90 %: {low:.4g} to {high:.4g})"
+        return f"{mean:.4g}{of} (90 % interval {low:.4g} to {high:.4g})"
     decimals = 1 - math.floor(math.log10(half))
     if not -6 <= decimals <= 5:
-        return f"{mean:.4g} ± {half:.2g} (90 %)"
+        return f"{mean:.4g} ± {half:.2g}{of} (90 % interval)"
     shown = max(0, decimals)
-    return f"{round(mean, decimals) + 0.0:.{shown}f} ± {round(half, decimals):.{shown}f} (90 %)"
+    return f"{round(mean, decimals) + 0.0:.{shown}f} ± {round(half, decimals):.{shown}f}{of} (90 % interval)"
 
 
 def find_amended(events: Iterable[Event]) -> dict[int, str]:
