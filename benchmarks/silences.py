@@ -71,7 +71,7 @@ def recommended(name: str, seed: int, delay: Delay, patience: int) -> float:
     study = studied(name, patience, seed)
     for _ in belated.simulate(study, hills, delay=delay, rounds=80, seed=seed, noise=0.02):
         pass
-    return float(study.recommend()["x"])
+    return float(study.recommend().params["x"])
 
 
 def late(name: str, seed: int) -> float:

@@ -95,7 +95,7 @@ def main() -> None:
     print(f"buying rate at the end           {random_rate:.0%} at random, {rate:.0%} with belated")
     for segment in SEGMENTS:
         context = {"segment": segment}
-        best = study.recommend(context=context)
+        best = study.recommend(context=context).params
         possible = max(buying_rate(offer, context) for offer in OFFERS)
         print(
             f"for {segment + ' shoppers:':18} {best['discount']} % off, with a picture of {best['picture']}: "

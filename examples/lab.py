@@ -110,10 +110,12 @@ def report(study) -> None:
     print()
     print(", ".join(f"{statuses.count(status)} {status}" for status in sorted(set(statuses))))
     best = study.best()
-    print(f"best flask: number {best.number}, {best.outcome:.1f} %, {describe(best.params)}")
+    print(f"best flask: number {best.trial.number}, {best.value:.1f} %, {describe(best.params)}")
     advised = study.recommend()
-    belief = study.posterior([advised])
-    print(f"recommended: {describe(advised)}, expected {belief.mean[0]:.0f} ± {2 * belief.std[0]:.0f} %")
+    print(
+        f"recommended: {describe(advised.params)}, expected {advised.value:.0f} % (90 %: {advised.low:.0f} to "
+        f"{advised.high:.0f} %)"
+    )
     print(f"\n{study.delays()}\n\n{study.advise()}")
 
 

@@ -76,7 +76,7 @@ def main() -> None:
             best = study.best()
             scaled = "scaled" if best.params["scale"] else "unscaled"
             print(
-                f"best:        accuracy {best.outcome:.3f} in trial {best.number}, "
+                f"best:        accuracy {best.value:.3f} in trial {best.trial.number}, "
                 f"nu {best.params['nu']:.2f}, gamma {best.params['gamma']:.2g}, {scaled} features"
             )
 

@@ -327,5 +327,5 @@ def test_no_outcome_poisons_the_model(values: list[float], algorithm: Any) -> No
     assert np.all(np.isfinite(belief.mean))
     assert np.all(np.isfinite(belief.std))
     assert np.all(belief.std >= 0)
-    assert study.best().outcome == max(values)
-    assert math.isfinite(study.recommend()["lr"])
+    assert study.best().value == max(values)
+    assert math.isfinite(study.recommend().params["lr"])

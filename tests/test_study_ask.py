@@ -42,6 +42,47 @@ def test_ask_gives_a_trial_and_ask_n_a_list_for_one_context() -> None:
     assert [t.context for t in batch] == [{"z": 0.25}] * 4
 
 
+def test_contexts_are_answered_one_by_one_in_their_order() -> None:
+    """Each knows those before it: the batch is what as many single asks would have been, and can be replayed."""
+    whole, single = (create(context={"z": Real(0, 1)}, algorithm=fixed("GP-BUCB"), floor=0.0) for _ in range(2))
+    contexts = [{"z": z} for z in (0.1, 0.9, 0.1, 0.1)]
+    for study in (whole, single):
+        study.add({"x": 0.3}, 0.5, context={"z": 0.1})
+    batch = whole.ask(contexts=contexts)
+    assert [(t.number, t.context) for t in batch] == list(zip(range(2, 6), contexts, strict=True))
+    assert [t.params for t in batch] == [single.ask(context=z).params for z in contexts]
+    assert all(whole.replay(t.number).same for t in batch)
+
+
+def test_a_key_stands_for_the_whole_list_of_contexts() -> None:
+    study = create(context={"z": Real(0, 1)})
+    contexts = [{"z": 0.1}, {"z": 0.9}]
+    batch = study.ask(contexts=contexts, key="k")
+    assert study.ask(contexts=contexts, key="k") == batch
+    for other in (contexts[::-1], contexts[:1], [*contexts, {"z": 0.1}]):
+        with pytest.raises(belated.KeyTaken):
+            study.ask(contexts=other, key="k")
+    assert study.rounds == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"contexts": []}, "contexts must be a list of contexts, at least one"),
+        ({"contexts": {"z": 0.1}}, "contexts must be a list of contexts, at least one"),
+        ({"contexts": [{"z": 0.1}], "n": 2}, "leave context and n out"),
+        ({"contexts": [{"z": 0.1}], "context": {"z": 0.1}}, "leave context and n out"),
+        ({"contexts": [{"z": 0.1}, {"z": 7.0}]}, "z: value must be between"),
+        ({"contexts": [{"z": 0.1}, None]}, "context must be given: z"),
+    ],
+)
+def test_contexts_that_are_none_are_refused_and_nothing_is_asked(wrong: dict[str, Any], sentence: str) -> None:
+    study = create(context={"z": Real(0, 1)})
+    with pytest.raises(belated.InvalidInput, match=sentence):
+        study.ask(**wrong)
+    assert study.rounds == 0
+
+
 def test_the_queries_of_a_batch_know_of_each_other() -> None:
     """With pending ones shrinking the uncertainty, a batch is what as many single asks would have been."""
     whole, single = (create(algorithm=fixed("GP-BUCB"), floor=0.0) for _ in range(2))

@@ -214,7 +214,7 @@ def test_recommend_is_the_best_mean_of_the_whole_space(goal: Any) -> None:
     for x, y in ((0.0, 0.0), (0.3, 1.0), (0.5, 1.0), (1.0, 0.0)):
         study.add({"x": x}, sign * y)
     mean = study.posterior(EVERYWHERE).mean
-    assert study.recommend() == EVERYWHERE[int(best(mean))] == {"x": 0.4}
+    assert study.recommend().params == EVERYWHERE[int(best(mean))] == {"x": 0.4}
 
 
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])
@@ -227,7 +227,7 @@ def test_recommend_on_a_continuous_space_beats_a_fine_grid(goal: Any, algorithm:
         study.add({"x": i / 8}, sign * float(np.sin(7 * i / 8)))
     fine = [{"x": i / 1000} for i in range(1001)]
     grid = sign * study.posterior(fine).mean
-    x = study.recommend()
+    x = study.recommend().params
     assert set(x) == {"x"}
     assert sign * study.posterior([x]).mean[0] >= np.max(grid) - 1e-7
 
@@ -241,8 +241,10 @@ def test_best_is_the_trial_with_the_best_told_outcome_late_ones_included(goal: A
     study.fail(study.ask(), "infeasible")
     study.ask()
     best = study.best()
-    assert (best.number, best.status) == (number, "late")
-    assert best.outcome == (3.0 if goal == "maximize" else -2.0)
+    assert best.trial == study.trial(number)
+    assert best.trial is not None
+    assert best.trial.status == "late"
+    assert best.value == (3.0 if goal == "maximize" else -2.0)
 
 
 @pytest.mark.parametrize("context", [None, {"z": Real(0, 1)}])
@@ -255,8 +257,8 @@ def test_nothing_heard(context: Any) -> None:
         with pytest.raises(NothingHeard, match=r"^No outcome has been heard yet; tell one first\.$"):
             look()
     study.tell(trial, 0.0)
-    assert study.best(**given).number == 1
-    assert set(study.recommend(**given)) == {"x"}
+    assert study.best(**given).trial == study.trial(1)
+    assert set(study.recommend(**given).params) == {"x"}
 
 
 # Contexts -------------------------------------------------------------------------------------------------------------
@@ -277,19 +279,19 @@ def test_each_context_has_its_own_belief_and_recommendation() -> None:
     low = study.posterior(EVERYWHERE, context={"z": "low"}).mean
     assert high[-1] - high[0] > 0.5
     assert low[0] - low[-1] > 0.5
-    assert study.recommend(context={"z": "high"})["x"] == EVERYWHERE[int(np.argmax(high))]["x"] >= 0.75
-    assert study.recommend(context={"z": "low"})["x"] == EVERYWHERE[int(np.argmax(low))]["x"] <= 0.25
+    assert study.recommend(context={"z": "high"}).params["x"] == EVERYWHERE[int(np.argmax(high))]["x"] >= 0.75
+    assert study.recommend(context={"z": "low"}).params["x"] == EVERYWHERE[int(np.argmax(low))]["x"] <= 0.25
 
 
 def test_best_looks_at_exactly_that_context_or_at_all() -> None:
     study = contextual()
-    assert study.best().outcome == 2.0
-    assert study.best(context={"z": "high"}).outcome == 1.0
+    assert study.best().value == 2.0
+    assert study.best(context={"z": "high"}).value == 1.0
     assert study.best(context={"z": "high"}).context == {"z": "high"}
     near = create(context={"z": Real(0, 1)})
     near.add({"x": 0.5}, 1.0, context={"z": 0.5})
     near.add({"x": 0.5}, 2.0, context={"z": 0.5000001})
-    assert near.best(context={"z": 0.5}).outcome == 1.0
+    assert near.best(context={"z": 0.5}).value == 1.0
     with pytest.raises(NothingHeard):
         near.best(context={"z": 0.6})
 
@@ -307,4 +309,4 @@ def test_a_context_may_be_a_finite_set() -> None:
         trial = study.ask(context={"x": z})
         assert trial.context == {"x": z}
         study.tell(trial, trial.params["x"] * z)
-    assert study.best(context={"x": 4}).number == 3
+    assert study.best(context={"x": 4}).trial == study.trial(3)

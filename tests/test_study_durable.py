@@ -557,7 +557,7 @@ def test_an_amended_outcome_counts_and_the_old_one_stays_in_the_record(place: Pl
     trial = two.amend(3, 5.0, reason="a typing error")
     assert trial is not None
     assert (trial.outcome, trial.status, trial.delay, trial.noise) == (5.0, "heard", 1.0, None)
-    assert one.best().outcome == two.best().outcome == 5.0
+    assert one.best().value == two.best().value == 5.0
     points = [{"x": x / 7} for x in range(8)]
     assert one.posterior(points).mean == pytest.approx(other.posterior(points).mean, rel=1e-9, abs=1e-12)
     assert [type(e) for e in one.events()[-2:]] == [Told, Amended]
@@ -673,7 +673,7 @@ def test_after_closing_outcomes_are_taken_and_queries_are_not_asked(place: Place
     assert two.fail(trials[1], "lost").failure == "lost"
     assert one.amend(trials[0], 2.0, reason="a typing error") is not None
     assert refusal(AlreadyTold, lambda: two.tell(1, 1.0))
-    assert two.best().outcome == 2.0
+    assert two.best().value == 2.0
     assert len(two.trials()) == 3
 
 

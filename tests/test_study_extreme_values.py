@@ -34,7 +34,7 @@ def check_alive(study: Study) -> None:
     mean, std, _, _ = study.posterior([trial.params for trial in study.trials()])
     assert np.all(np.isfinite(mean))
     assert np.all(np.isfinite(std))
-    assert 0 <= study.recommend()["x"] <= 1
+    assert 0 <= study.recommend().params["x"] <= 1
     for report in (study.delays, study.advise):
         assert "inf" not in str(report("rounds")) + str(report("clock"))
 

@@ -65,7 +65,7 @@ def test_nothing_but_asks_waits_for_an_ask(
         assert pool.submit(study.fail, 8, "lost").result(SOON).failure == "lost"
         assert pool.submit(study.amend, 1, 0.5, reason="a typing error").result(SOON).outcome == 0.5
         assert len(pool.submit(study.trials).result(SOON)) == 8
-        assert pool.submit(study.best).result(SOON).number == 1
+        assert pool.submit(study.best).result(SOON).trial.number == 1
         assert pool.submit(study.replay, 8).result(SOON).same
         also = pool.submit(study.ask)
     assert sorted(answer.result(SOON).number for answer in (asking, also)) == [9, 10]

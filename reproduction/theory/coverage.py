@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from belated.learner.arrays import Array
-from belated.learner.belief import ModelBelief
+from belated.learner.belief import ChoiceBelief
 from belated.learner.delays.distributions import Distribution, Fixed, Geometric, LogNormal, Poisson
 from belated.learner.policies import Policy, Surface
 from belated.plotting.style import COLOUR, INK, SOFT, render_png, use_style
@@ -76,10 +76,10 @@ class FixedQuery:
 
     place: int
 
-    def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
+    def scores(self, belief: ChoiceBelief, Q: Array, nu: float, rng: Generator) -> Array:
         return np.asarray(np.arange(len(Q)) == self.place, dtype=float)
 
-    def surface(self, belief: ModelBelief, nu: float, rng: Generator) -> Surface:
+    def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
         raise NotImplementedError("there is a finite Q")
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from belated.learner.algorithms import Algorithm, Move, paper
 from belated.learner.arrays import Array
-from belated.learner.belief import ModelBelief
+from belated.learner.belief import ChoiceBelief
 from belated.learner.confidence import Theory
 from belated.learner.delays.distributions import Delay
 from belated.learner.gp.kernels import SE
@@ -87,11 +87,11 @@ class RecordingPolicy:
     policy: Policy
     rounds: list[RoundBelief] = field(default_factory=list)
 
-    def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
+    def scores(self, belief: ChoiceBelief, Q: Array, nu: float, rng: Generator) -> Array:
         self.rounds.append(RoundBelief(*belief.posterior.mean_and_std(Q), nu))
         return self.policy.scores(belief, Q, nu, rng)
 
-    def surface(self, belief: ModelBelief, nu: float, rng: Generator) -> Surface:
+    def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
         return self.policy.surface(belief, nu, rng)
 
 

@@ -29,7 +29,7 @@ from belated.errors import (
 from belated.learner.choice.problem import Hyperparameters
 from belated.objective import Objective
 from belated.patience import Patience
-from belated.results import Belief, Receipt, Replay, Trial, WorstValue
+from belated.results import Belief, BestQuery, Receipt, Replay, Trial, WorstValue
 from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Real
@@ -79,6 +79,7 @@ __all__ = [
     "BackupReport",
     "BelatedError",
     "Belief",
+    "BestQuery",
     "CheckReport",
     "Choice",
     "Closed",

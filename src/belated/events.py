@@ -7,6 +7,30 @@
 [0.5]
 """
 
-from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told
+from belated.record.events import (
+    Adjusted,
+    Amended,
+    Asked,
+    Converted,
+    Counted,
+    Ended,
+    Event,
+    Failed,
+    Refused,
+    Repeated,
+    Told,
+)
 
-__all__ = ["Adjusted", "Amended", "Asked", "Ended", "Event", "Failed", "Refused", "Repeated", "Told"]
+__all__ = [
+    "Adjusted",
+    "Amended",
+    "Asked",
+    "Converted",
+    "Counted",
+    "Ended",
+    "Event",
+    "Failed",
+    "Refused",
+    "Repeated",
+    "Told",
+]

@@ -8,10 +8,12 @@ from typing import Any, Literal, NamedTuple
 
 from belated.learner.arrays import Array
 from belated.learner.gp.scale import describe_stand_in
+from belated.validation import unwrap
+from belated.wording import format_count
 
 Failure = Literal["lost", "infeasible", "withdrawn"]
 FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
-Status = Literal["pending", "heard", "late", "expired", "failed"]
+Status = Literal["pending", "heard", "late", "expired", "failed", "counted"]
 ENOUGH = 1e-6  # of the acquisition's range: how close a replayed maximum must be on another machine
 
 
@@ -45,6 +47,9 @@ class Trial:
     known_from: int | None = None  # the first number whose choice knew the outcome, or the next number
     noise: float | None = None  # standard deviation that came with the outcome
     failure: Failure | None = None
+    shown: int | None = None  # where it stands for many people: how many
+    converted: int | None = None  # how many of them, by `counted_at`
+    counted_at: float | None = None  # seconds
     by_hand: bool = False
     knew_trials: int = 0  # how many earlier trials the choice knew
     note: str = ""
@@ -52,12 +57,12 @@ class Trial:
     @property
     def takes_outcome(self) -> bool:
         """Whether an outcome told now would count."""
-        return takes_outcome(self.outcome is not None, self.failure)
+        return self.status != "counted" and takes_outcome(self.outcome is not None, self.failure)
 
     @property
     def has_delay(self) -> bool:
         """Whether its outcome has, or will have, a delay. One that was added together with its query has none."""
-        return self.outcome is None or self.delay is not None
+        return self.status != "counted" and (self.outcome is None or self.delay is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +81,57 @@ class Receipt:
     delay: float
     used: bool  # whether the model uses the outcome
     note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestQuery:
+    """A query that is best, in its context: what it is worth, and how much is known of it; print it.
+
+    >>> from belated import Points, Study
+    >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0)
+    >>> _ = study.add({"x": 0.0}, 0.1), study.add({"x": 0.5}, 0.9), study.add({"x": 1.0}, 0.2)
+    >>> print(study.best())
+    x = 0.5: outcome 0.9, of trial 2; asked 1 time, heard 1 time
+    >>> study.recommend().params
+    {'x': 0.5}
+    """
+
+    params: Mapping[str, Any]
+    context: Mapping[str, Any] | None = None
+    value: float
+    quantity: Literal["outcome", "mean", "rate"]  # what the value is: as told, or the mean of the belief
+    low: float | None = None  # the ends of the belief's 90 % interval there; None where a told outcome is exact
+    high: float | None = None
+    asked: int  # how often this query was asked in this context
+    heard: int  # how many of these were heard; of conversions, how many came
+    trial: Trial | None = None  # whose outcome it is; None where it is a belief
+
+    @property
+    def interval(self) -> str:
+        """The ends of the interval, in words; empty where there is none."""
+        return "" if self.low is None or self.high is None else f"{self.low:.4g} to {self.high:.4g}"
+
+    def __str__(self) -> str:
+        return f"{self._describe_query()}: {self.describe_value()}"
+
+    def describe_value(self) -> str:
+        """Its value and interval, and how often it was asked and heard, in words."""
+        if self.trial is not None:
+            believed = f", where {self.interval} is believed (90 %)" if self.interval else ""
+            worth = f"outcome {self.value:.6g}, of trial {self.trial.number}{believed}"
+        else:
+            worth = f"{self.quantity} {self.value:.4g} (90 %: {self.interval})"
+        came = "converted" if self.quantity == "rate" else "heard"
+        return f"{worth}; asked {format_count(self.asked, 'time')}, {came} {format_count(self.heard, 'time')}"
+
+    def _describe_query(self) -> str:
+        where = "" if self.context is None else f" in the context {_list_values(self.context)}"
+        return f"{_list_values(self.params)}{where}"
+
+
+def _list_values(params: Mapping[str, Any]) -> str:
+    values = {name: unwrap(value) for name, value in params.items()}
+    return ", ".join(f"{name} = {v:.6g}" if isinstance(v, float) else f"{name} = {v}" for name, v in values.items())
 
 
 class Belief(NamedTuple):

@@ -33,11 +33,16 @@ from belated.errors import (
     UnknownTrial,
 )
 from belated.learner.algorithms import Algorithm
+from belated.learner.arrays import Array
 from belated.learner.blas import describe_versions, use_one_thread
+from belated.learner.choice.candidates import join_context
 from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.silence import Silence
-from belated.record.beliefs import believe_at, find_best_mean
+from belated.record.additions import AddedCounts, AddedQuery, AdditionPlan, explain_rows, read_addition
+from belated.record.beliefs import believe_at, find_best_mean, limit_rates
+from belated.record.best import count_trials, find_best_rate, find_best_told
 from belated.record.choices import (
+    Knowledge,
     decode_choice,
     find_situation,
     find_worst,
@@ -45,15 +50,27 @@ from belated.record.choices import (
     prepare_choice,
     replay_choice,
 )
-from belated.record.events import Adjusted, Amended, Asked, Ended, Event, Failed, Refused, Repeated, Told
+from belated.record.events import (
+    Adjusted,
+    Amended,
+    Asked,
+    Converted,
+    Counted,
+    Ended,
+    Event,
+    Failed,
+    Refused,
+    Repeated,
+    Told,
+)
 from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.chain import Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
-from belated.record.trials import KeyedCall, TrialRecord
+from belated.record.trials import Judgement, KeyedCall, TrialRecord
 from belated.record.writes import write_in_turn
-from belated.results import FAILURES, Belief, Failure, Receipt, Replay, Trial, WorstValue
+from belated.results import FAILURES, Belief, BestQuery, Failure, Receipt, Replay, Trial, WorstValue
 from belated.settings import (
     Declared,
     Late,
@@ -276,7 +293,13 @@ class Study:
 
     @overload
     def ask(
-        self, *, context: Params | None = None, n: None = None, params: Params | None = None, key: str | None = None
+        self,
+        *,
+        context: Params | None = None,
+        n: None = None,
+        contexts: None = None,
+        params: Params | None = None,
+        key: str | None = None,
     ) -> Trial: ...
 
     @overload
@@ -284,19 +307,26 @@ class Study:
         self, *, context: Params | None = None, n: int, params: Params | None = None, key: str | None = None
     ) -> list[Trial]: ...
 
+    @overload
+    def ask(
+        self, *, contexts: Sequence[Params], params: Params | None = None, key: str | None = None
+    ) -> list[Trial]: ...
+
     def ask(
         self,
         *,
         context: Params | None = None,
         n: int | None = None,
+        contexts: Sequence[Params] | None = None,
         params: Params | None = None,
         key: str | None = None,
     ) -> Trial | list[Trial]:
-        """The next query to try; with n a list of n queries, all for one context. Each is a round.
+        """The next query to try; with n a list of n queries, all for one context; with contexts a list of queries, one
+        for each. Each is a round.
 
         params fixes some coordinates by hand. The same key again gives the same trial or trials.
 
-        >>> from belated import Real, Study
+        >>> from belated import Choice, Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
         >>> study.ask().number
         1
@@ -304,13 +334,13 @@ class Study:
         [2, 3]
         >>> study.ask(params={"x": 0.5}, key="flask 7").number, study.ask(params={"x": 0.5}, key="flask 7").number
         (4, 4)
+        >>> shop = Study.create(space={"x": Real(0, 1)}, context={"who": Choice("new", "loyal")}, silence="unknown")
+        >>> [trial.context["who"] for trial in shop.ask(contexts=[{"who": "loyal"}, {"who": "new"}])]
+        ['loyal', 'new']
         """
-        count = 1 if n is None else require_whole(n, "n")
-        if count < 1:
-            raise InvalidInput(f"n must be at least 1 (got {count})")
-        words, _ = self._state.encode_context(context)
+        batch = [self._state.encode_context(each)[0] for each in _list_contexts(context, n, contexts)]
         fixed = None if params is None else self._state.check_fixed(params)
-        call = ("ask", count, freeze(words), freeze(fixed))
+        call = ("ask", tuple(map(freeze, batch)), freeze(fixed))
         with self._ledger.lock_asks(self._sync, self._head) as turn:
             self._sync(turn)
 
@@ -320,31 +350,33 @@ class Study:
                         return []
                     if self._state.closed:
                         raise Closed
-                return self._choose(count, words, fixed, key)
+                with use_one_thread():
+                    return self._choose(batch, fixed, key)
 
             asked = [event.number for event in self._write(events, turn) if isinstance(event, Asked)]
         with self._hold_state():
             before = self._find_by_key(key, call)
             first = before.event.number if before is not None else asked[0]
-            trials = [self._read_trial(s) for s in range(first, first + count)]
-            return trials[0] if n is None else trials
+            trials = [self._read_trial(s) for s in range(first, first + len(batch))]
+            return trials[0] if n is None and contexts is None else trials
 
     def _choose(
-        self, count: int, context: Params | None, fixed: Params | None, key: str | None
+        self, contexts: Sequence[Params | None], fixed: Params | None, key: str | None
     ) -> list[Asked | Adjusted]:
-        """Choose `count` queries. In a batch, each query knows those before it; none knows what is told meanwhile.
+        """A query for each context. In a batch, each knows those before it; none knows what is told meanwhile.
 
         Where the study chooses patience and a change is due, that event comes first."""
         events: list[Asked | Adjusted] = []
-        for part in range(count):
-            considered_at = self._read_clock()
+        count = len(contexts)
+        considered_at = self._read_clock()  # a batch is chosen at one moment
+        for part, context in enumerate(contexts):
             with self._hold_state() as now:
                 if part == 0:
                     knew, state = now.position, now if count == 1 else now.fork()
                     change = self._consider_patience(considered_at)
                 number, before = state.next_number, state.versions
                 compute = prepare_choice(state, considered_at, context, fixed)
-            with self._use_cache() as cache, use_one_thread():
+            with self._use_cache() as cache:
                 choice = compute(cache)
             event = Asked(
                 number=number,
@@ -387,6 +419,7 @@ class Study:
         key: str | None = None,
     ) -> Receipt:
         """Tell the outcome of a trial (or of a number). It is final: the same value is a duplicate, another is refused.
+        Of a 0 and a conversion, in a study of conversions, the conversion stands, whichever is told first.
 
         at     when it really came, in seconds of the study's clock or as a datetime; None: now
         noise  the standard deviation of this outcome's noise, when it is known
@@ -405,35 +438,53 @@ class Study:
             y, sigma, when = require_number(value), self._check_noise(noise), self._read_time(at)
             call = ("tell", number, y, sigma)
 
-            def events() -> list[Told | Repeated | Refused]:
+            def events() -> list[Told | Converted | Repeated | Refused]:
                 if self._find_by_key(key, call) is not None:
                     return []
+                self._refuse_counted(number)
                 self.settings.objective.accept(y)
-                match self._state.rows[number - 1].judge_outcome(y, sigma):
+                match self._judge_outcome(number, y, sigma):
                     case "new":
                         return [Told(number=number, value=y, noise=sigma, at=when, key=key)]
-                    case "duplicate" if key is not None:
-                        return [Repeated(number=number, value=y, noise=sigma, at=when, key=key)]
-                    case "duplicate":
-                        return []
+                    case "conversion":
+                        return [Converted(number=number, value=y, at=when, key=key)]
                     case "conflict":
                         return [Refused(number=number, value=y, noise=sigma, at=when)]
+                    case "duplicate" | "nothing new":
+                        repeated = Repeated(number=number, value=y, noise=sigma, at=when, key=key or "")
+                        return [] if key is None else [repeated]
 
             written = self._write(events)
             row, keyed = self._state.rows[number - 1], self._find_by_key(key, call)
             recorded = keyed.event if keyed is not None else written[0] if written else None
             objective = self.settings.objective if keyed is None else self._state.objective_at(keyed.position)
-            if recorded is not None and recorded == row.first_told:
+            if recorded is not None and recorded == row.first_told and row.converted is not None:
+                return Receipt(number=number, status="heard", delay=0.0, used=True)  # a 0, before it converted
+            if recorded is not None and recorded in (row.first_told, row.converted):
                 late = self._state.status(number, self._read_clock()) == "late"
-                return self._make_receipt(number, "late" if late else "heard", objective.flag(y))
-            if isinstance(recorded, Repeated) or row.judge_outcome(y, sigma) == "duplicate":
-                return self._make_receipt(number, "duplicate", objective.flag(y))
+                notes = [objective.flag(y), "it was told 0 before; the conversion stands" if row.converted else ""]
+                return self._make_receipt(number, "late" if late else "heard", notes)
+            if isinstance(recorded, Repeated) or self._judge_outcome(number, y, sigma) in ("duplicate", "nothing new"):
+                stands = y == 0.0 and row.told is not None and row.told.value > 0.0 and objective.conversions
+                notes = [objective.flag(y), "it converted before, and the conversion stands" if stands else ""]
+                return self._make_receipt(number, "duplicate", notes)
             raise _explain_conflict(row, y, sigma)
 
-    def _make_receipt(self, number: int, status: Literal["heard", "duplicate", "late"], flag: str) -> Receipt:
+    def _refuse_counted(self, number: int) -> None:
+        """A trial that counts people has no outcome of its own."""
+        if self._state.rows[number - 1].asked.shown_over is not None:
+            raise InvalidInput(f"trial {number} counts people; state its counts again with add_many or import")
+
+    def _judge_outcome(self, number: int, y: float, noise: float | None) -> Judgement:
+        conversions = self.settings.outcomes == "conversion"
+        return self._state.rows[number - 1].judge_outcome(y, noise, conversions=conversions)
+
+    def _make_receipt(
+        self, number: int, status: Literal["heard", "duplicate", "late"], notes: Sequence[str]
+    ) -> Receipt:
         trial = self._read_trial(number)
         used = trial.status == "heard" or self.settings.late == "use"
-        notes = [flag]
+        notes = list(notes)
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at < trial.asked_at:
             notes.append("it came before it was asked, which counts as a delay of 0")
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._read_clock() + 60.0:
@@ -464,39 +515,75 @@ class Study:
         >>> study.best().params
         {'x': 0.25}
         """
-        words, _ = self._state.encode_context(context)
-        self.settings.space.encode(params)  # refuses what does not lie in the space
-        given = self.settings.space.as_given(params)
+        row = AddedQuery(params=params, value=value, context=context, at=at, noise=noise, key=key)
+        return self._add_rows([row])[0]
+
+    def add_many(self, rows: Iterable[Mapping[str, Any]]) -> list[Trial]:
+        """Add many rows at once, all or none. A row has what `add` takes: params, and perhaps context, value, at, noise
+        and key.
+
+        In a study of conversions a row may count people instead: params, context, day (a date, or when its 24 hours
+        begin), shown, converted, and as_of (until when they are counted; None: now). It is one trial. The same query
+        and day again states its counts anew: the difference is what came since.
+
+        >>> from datetime import datetime
+        >>> from belated import Points, Study
+        >>> space = Points([0.1, 0.2], names=["discount"])
+        >>> study = Study.create(space=space, outcomes="conversion", silence="fading", patience="7d", seed=0)
+        >>> row = {"params": {"discount": 0.1}, "day": "2026-03-01", "shown": 500}
+        >>> study.add_many([{**row, "converted": 12, "as_of": datetime(2026, 3, 2)}])[0].converted
+        12
+        >>> trial = study.add_many([{**row, "converted": 19, "as_of": datetime(2026, 3, 3)}])[0]
+        >>> trial.number, trial.shown, trial.converted
+        (1, 500, 19)
+        """
+        return self._add_rows(explain_rows(read_addition, list(rows)))
+
+    def _add_rows(self, rows: Sequence[AddedQuery | AddedCounts]) -> list[Trial]:
+        """Write all of the rows, or none."""
         with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
             self._sync(turn)
-            y, sigma = None if value is None else require_number(value), self._check_noise(noise)
-            if sigma is not None and y is None:
-                raise InvalidInput("noise belongs to an outcome; give a value with it")
-            call, when = ("add", freeze(given), freeze(words), y, sigma), self._read_time(at)
+            ready = explain_rows(self._check_row, rows)
+            plan = AdditionPlan(self._state)
 
-            def events() -> list[Asked | Told]:
-                if self._find_by_key(key, call) is not None:
-                    return []
-                if y is not None:
-                    self.settings.objective.accept(y)
-                if self._state.closed:
-                    raise Closed
-                asked = Asked(
-                    number=self._state.next_number,
-                    params=given,
-                    context=words,
-                    knew=self._state.position,
-                    considered_at=when,
-                    asked_at=when,
-                    by_hand=True,
-                    told_at_once=y is not None,
-                    key=key,
-                    knew_trials=self._state.next_number - 1,
-                )
-                return [asked] if y is None else [asked, Told(number=asked.number, value=y, noise=sigma, at=when)]
+            def events() -> list[Asked | Told | Counted]:
+                nonlocal plan
+                plan = AdditionPlan(self._state)
+                for row in ready:
+                    if isinstance(row, AddedCounts):
+                        plan.add_counts(row)
+                    else:
+                        before = self._find_by_key(row.key, row.call)
+                        plan.add_query(row, None if before is None else before.event.number)
+                return plan.events
 
-            written, before = self._write(events, turn), self._find_by_key(key, call)
-            return self._read_trial(before.event.number if before is not None else written[0].number)
+            self._write(events, turn)
+            return [self._read_trial(number) for number in plan.numbers]
+
+    def _check_row(self, row: AddedQuery | AddedCounts) -> AddedQuery | AddedCounts:
+        return self._check_counts(row) if isinstance(row, AddedCounts) else self._check_query(row)
+
+    def _check_query(self, row: AddedQuery) -> AddedQuery:
+        """The row as plain values."""
+        words, _ = self._state.encode_context(row.context)
+        self.settings.space.encode(row.params)  # refuses what does not lie in the space
+        y = None if row.value is None else require_number(row.value)
+        sigma = self._check_noise(row.noise)
+        if sigma is not None and y is None:
+            raise InvalidInput("noise belongs to an outcome; give a value with it")
+        given, when = self.settings.space.as_given(row.params), self._read_time(row.at)
+        return replace(row, params=given, context=words, value=y, noise=sigma, at=when)
+
+    def _check_counts(self, row: AddedCounts) -> AddedCounts:
+        """The row as plain values."""
+        if self.settings.outcomes != "conversion":
+            raise Contradiction('people are counted in a study of conversions: create it with outcomes="conversion"')
+        words, _ = self._state.encode_context(row.context)
+        self.settings.space.encode(row.params)
+        until = self._read_time(row.as_of)
+        if until < row.day:
+            raise InvalidInput(f"as_of must not be before its day (got {format_value(row.as_of)})")
+        return replace(row, params=self.settings.space.as_given(row.params), context=words, as_of=until)
 
     def fail(self, trial: Trial | int, kind: Failure) -> Trial:
         """End a trial without an outcome: "lost" (no information about x), "infeasible" (x caused it: counts as the
@@ -569,6 +656,7 @@ class Study:
             if floor is not None or limits is not None or value is None:
                 raise InvalidInput("amend a trial (trial, value), or the study (floor=, limits=)")
             number = self._find_number(trial)
+            self._refuse_counted(number)
             if self._state.rows[number - 1].told is None:
                 raise NothingHeard(f"trial {number} has no outcome to amend; tell it")
             y, sigma = self.settings.objective.accept(value), self._check_noise(noise)
@@ -776,8 +864,16 @@ class Study:
         Q = self._state.problem.Q
         return None if Q is None else [self.settings.space.decode(q) for q in Q]
 
-    def best(self, context: Params | None = None) -> Trial:
-        """The trial with the best outcome told so far, late ones included; with a context, among those in it.
+    def best(self, context: Params | None = None) -> BestQuery:
+        """The best query so far, and what it is worth; with a context, among those asked in it. Print it.
+
+        It is the one with the best outcome told, late ones included, and its trial. Where noise came with that outcome,
+        or the query was told more than once, there is also the interval that the study believes in there, which may lie
+        below the outcome: the best of many noisy ones was lucky.
+
+        For conversions it is the query with the best rate: the one whose 90 % interval begins highest, of those asked
+        at least half as often as the average one, so that one that was shown once, and converted, does not win. No
+        trial is meant then.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -787,36 +883,53 @@ class Study:
         """
         with hold(self._lock):
             self._sync()
-            wanted = None if context is None else self._state.encode_context(context)[0]
-            sign = self.settings.objective.sign
-            told = [
-                (sign * row.told.value, -row.asked.number)
-                for row in self._state.rows
-                if row.told is not None and (wanted is None or row.asked.context == wanted)
-            ]
-            if not told:
-                raise NothingHeard
-            return self._read_trial(-max(told)[1])
+            z = None if context is None else self._state.encode_context(context)[1]
+            known = gather_knowledge(self._state, self._read_clock())
+            conversions = self.settings.outcomes == "conversion"
+            trial = None if conversions else self._read_trial(find_best_told(known, z) + 1)
+        if trial is None:
+            i, belief = find_best_rate(known, z, lambda rows: self._believe(known, rows))
+            asked = self._state.rows[known.history.number[i] - 1].asked
+            return self._describe_belief(known, known.history.X[i], belief, asked.params, asked.context)
+        y, x = known.history.y[trial.number - 1], known.history.X[trial.number - 1]
+        shown, heard = count_trials(known.history, x, conversions=False)
+        noisy = heard > 1 or trial.noise is not None
+        there = self._believe(known, x[None]) if noisy else None
+        return BestQuery(
+            params=trial.params,
+            context=trial.context,
+            value=float(y),
+            quantity="outcome",
+            low=None if there is None else float(there.low[0]),
+            high=None if there is None else float(there.high[0]),
+            asked=shown,
+            heard=heard,
+            trial=trial,
+        )
 
-    def recommend(self, context: Params | None = None) -> dict[str, Any]:
-        """The params where the belief's mean is best, over the whole space.
+    def recommend(self, context: Params | None = None) -> BestQuery:
+        """The query where the belief's mean is best, over the whole space, with that mean and its interval. Print it.
 
         >>> from belated import Points, Study
         >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0)
         >>> _ = study.add({"x": 0.0}, 0.1), study.add({"x": 0.5}, 0.9), study.add({"x": 1.0}, 0.2)
-        >>> study.recommend()
+        >>> study.recommend().params
         {'x': 0.5}
+        >>> round(study.recommend().value, 1)
+        0.9
         """
         with hold(self._lock):
             self._sync()
-            _, z = self._state.encode_context(context)
+            words, z = self._state.encode_context(context)
             if not any(row.told is not None for row in self._state.rows):
                 raise NothingHeard
-            known = gather_knowledge(self._state, self._read_clock())
-            situation = find_situation(self._state, known.history, z)
+            now = self._read_clock()
+            known, (_, situation) = gather_knowledge(self._state, now), find_situation(self._state, now, z)
         with self._use_cache() as cache:
             x = find_best_mean(known, situation, self.seed, cache)
-        return self.settings.space.decode(x)
+        params = self.settings.space.decode(x)
+        rows = join_context(z, self.settings.space.encode_all([params]))
+        return self._describe_belief(known, rows[0], self._believe(known, rows), params, words)
 
     def posterior(self, points: Sequence[Params], context: Params | None = None, *, pending: bool = False) -> Belief:
         """Mean and standard deviation of f at some points: what is known, with the hyperparameters of today.
@@ -842,8 +955,7 @@ class Study:
         with hold(self._lock):
             self._sync()
             known = gather_knowledge(self._state, self._read_clock())
-        with self._use_cache() as cache:
-            return believe_at(known, z, Q, cache, pending=pending)
+        return self._believe(known, join_context(z, Q), pending=pending)
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
         """The delays so far: how long outcomes take, how many are still to come, and whether delays
@@ -921,6 +1033,27 @@ class Study:
         return replay_choice(self._created, self.events(), asked)
 
     # Inside -----------------------------------------------------------------------------------------------------------
+
+    def _believe(self, known: Knowledge, rows: Array, *, pending: bool = False) -> Belief:
+        with self._use_cache() as cache:
+            belief = believe_at(known, rows, cache, pending=pending)
+        return limit_rates(belief, known.history) if self.settings.outcomes == "conversion" else belief
+
+    def _describe_belief(
+        self, known: Knowledge, row: Array, belief: Belief, params: Params, context: Params | None
+    ) -> BestQuery:
+        conversions = self.settings.outcomes == "conversion"
+        asked, heard = count_trials(known.history, row, conversions)
+        return BestQuery(
+            params=dict(params),
+            context=None if context is None else dict(context),
+            value=float(belief.mean[0]),
+            quantity="rate" if conversions else "mean",
+            low=float(belief.low[0]),
+            high=float(belief.high[0]),
+            asked=asked,
+            heard=heard,
+        )
 
     def _read_clock(self) -> float:
         return require_time(self.clock(), "the clock's reading")
@@ -1054,15 +1187,32 @@ class Study:
             )
         return found
 
-    def _recall(self, event: Asked | Told | Repeated) -> tuple[object, ...]:
+    def _recall(self, event: Asked | Told | Converted | Repeated) -> tuple[object, ...]:
         """The user's call that recorded this event."""
+        if isinstance(event, Converted):
+            return ("tell", event.number, event.value, None)
         if isinstance(event, Told | Repeated):
             return ("tell", event.number, event.value, event.noise)
         if not event.by_hand:
-            return ("ask", event.parts, freeze(event.context), freeze(event.fixed))
+            batch = self._state.rows[event.number - 1 : event.number - 1 + event.parts]
+            return ("ask", tuple(freeze(row.asked.context) for row in batch), freeze(event.fixed))
         told = self._state.rows[event.number - 1].first_told if event.told_at_once else None
         value, noise = (None, None) if told is None else (told.value, told.noise)
         return ("add", freeze(event.params), freeze(event.context), value, noise)
+
+
+def _list_contexts(context: Params | None, n: int | None, contexts: Sequence[Params] | None) -> Sequence[Params | None]:
+    """The context of each query that an ask is for."""
+    if contexts is None:
+        count = 1 if n is None else require_whole(n, "n")
+        if count < 1:
+            raise InvalidInput(f"n must be at least 1 (got {count})")
+        return [context] * count
+    if context is not None or n is not None:
+        raise InvalidInput("contexts says how many queries there are and what each is for; leave context and n out")
+    if isinstance(contexts, Mapping | str) or not isinstance(contexts, Sequence) or not contexts:
+        raise InvalidInput(f"contexts must be a list of contexts, at least one (got {format_value(contexts)})")
+    return contexts
 
 
 def _explain_conflict(row: TrialRecord, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:

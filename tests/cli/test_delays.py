@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -120,3 +121,19 @@ REFUSED = [
 @pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
 def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
     check_refused(args, sentence)
+
+
+def test_quantiles_of_conversions_are_those_of_the_conversions_that_come() -> None:
+    invoke("new", "lab", "--real", "x", "0", "1", "--outcomes", "conversion", "--silence", "floor", "--patience", "7d")
+    study = belated.Study.open(STORE, "lab")
+    for i in range(40):
+        trial = study.add({"x": i / 40}, at=time.time() - 2 * 86400.0)
+        if i % 4 == 0:
+            study.tell(trial, 1, at=trial.asked_at + 3600.0)
+    printed = run_json("delays")
+    assert (printed["heard"], printed["none"], printed["quantiles_of"]) == (10, 0, "those that come within patience")
+    within = {row["share"]: row["within"] for row in printed["quantiles"]}
+    assert within[0.5] == pytest.approx(3600.0, rel=0.5)  # of all 40, not even a third has come
+    words = invoke("delays").stdout.splitlines()
+    assert words[2].split("  ") == ["of those that come", "has come within"]
+    assert words[4].startswith("50 %")

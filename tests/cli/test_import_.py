@@ -24,6 +24,9 @@ def test_past_experiments_are_taken_in_once() -> None:
         "amended": 0,
         "pending_before": 1,
         "aged": True,
+        "days": 0,
+        "restated": 0,
+        "nobody": 0,
     }
     Path("copy.csv").write_text("\ufeffx,act,outcome,noise\r\n0.25,tanh,0.3,0.1\r\n0.5,relu,1,\r\n0.9,relu,2,\r\n")
     assert run_json("import", "copy.csv")["new"] == 1  # other columns, another order, a spreadsheet's BOM

@@ -28,7 +28,7 @@ def test_for_a_script_it_says_what_is_in_it() -> None:
     printed = run_json("plot", "--out", "a.svg", "--context", "z=0.25")
     assert printed["context"] == {"z": 0.25}
     assert printed["trials"]["heard"] == 3
-    assert set(printed["recommended"]) == {"x"}
+    assert set(printed["recommended"]["params"]) == {"x"}
     assert Path(printed["picture"]).stat().st_size > 5_000
 
 

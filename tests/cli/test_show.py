@@ -29,8 +29,8 @@ def test_show_says_what_is_pending_heard_late_expired_failed_and_below_the_floor
     assert "-0.1 !" in words[10]
     assert words[12] == "! trial 7: the outcome -0.1 is worse than the floor 0.0"
     printed = run_json("show")
-    assert printed["counts"] == {"pending": 1, "heard": 2, "late": 1, "expired": 3, "failed": 1}
-    assert (printed["best"], printed["closed"]) == (6, False)
+    assert printed["counts"] == {"pending": 1, "heard": 2, "late": 1, "expired": 3, "failed": 1, "counted": 0}
+    assert (printed["best"]["trial"]["number"], printed["closed"]) == (6, False)
     assert [trial.get("age_rounds") for trial in printed["trials"]] == [None, 7, 6, 5, None, None, None, 1]
 
 

@@ -54,6 +54,7 @@ def test_tell_csv_is_all_or_nothing_and_harmless_again() -> None:
     assert run_json("tell", "lab", "--csv", "good.csv") == {
         "told": 2,
         "late": 0,
+        "failed": 0,
         "duplicate": 0,
         "empty": 1,
         "flags": ["trial 2: the outcome -0.5 is worse than the floor 0.0"],
@@ -72,6 +73,72 @@ def test_an_export_is_a_sheet_to_fill_in() -> None:
     Path("sheet.csv").write_text("\n".join([sheet[0], sheet[1], ",".join(cells)]))
     assert run_json("tell", "--csv", "sheet.csv")["told"] == 1
     assert open_lab().trial(2).outcome == 0.75
+
+
+@pytest.mark.parametrize("outcomes", ["real", "conversion"])
+def test_what_was_exported_can_be_told_elsewhere(outcomes: str) -> None:
+    """Outcomes and failures alike; telling the whole file again changes nothing."""
+    kind = ["--outcomes", "conversion", "--silence", "floor", "--patience", "7d"] if outcomes == "conversion" else []
+    for name in ("lab", "copy"):
+        invoke("new", name, *[word for word in SPACE if not kind or word not in ("--silence", "unknown")], *kind)
+        invoke("ask", name, "-n", "5")
+    for args in (["tell", "lab", "1", "1"], ["fail", "lab", "2", "lost"], ["fail", "lab", "3", "infeasible"]):
+        invoke(*args)
+    invoke("fail", "lab", "4", "withdrawn")
+    invoke("export", "lab", "--out", "sheet.csv")
+    counts = {"told": 1, "late": 0, "failed": 3, "duplicate": 0, "empty": 1, "flags": []}
+    assert run_json("tell", "copy", "--csv", "sheet.csv") == counts
+    ends = [[(t["outcome"], t["failure"]) for t in run_json("show", name)["trials"]] for name in ("lab", "copy")]
+    assert ends[0] == ends[1]
+    assert ends[0] == [(1.0, None), (None, "lost"), (None, "infeasible"), (None, "withdrawn"), (None, None)]
+    assert run_json("tell", "copy", "--csv", "sheet.csv") == counts | {"told": 0, "failed": 0, "duplicate": 4}
+
+
+def test_a_row_names_its_trial_by_key() -> None:
+    invoke("new", "lab", *SPACE)
+    invoke("ask", "--key", "flask 1")
+    invoke("ask", "-n", "2", "--key", "a batch")
+    Path("past.csv").write_text("key,x,act\nmonday,0.5,relu\n")
+    invoke("import", "past.csv")
+    Path("results.csv").write_text("key,number,value,failure\nflask 1,,0.5,\nmonday,,0.25,\na batch,3,,lost\n")
+    assert invoke("tell", "--csv", "results.csv").stdout == "Told 2 outcomes, 1 failed\n"
+    assert [(t.outcome, t.failure) for t in open_lab().trials()] == [
+        (0.5, None),
+        (None, None),
+        (None, "lost"),
+        (0.25, None),
+    ]
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("number,failure\n2,gone\n", "bad.csv:2: failure must be one of lost, infeasible, withdrawn (got 'gone')"),
+        ("number,value,failure\n2,1,lost\n", "bad.csv:2: a row has an outcome or a failure, not both"),
+        ("number,failure\n1,lost\n", "bad.csv:2: trial 1 was told 0.5 before; it cannot fail any more"),
+        ("key,value\nnone,1\n", "bad.csv:2: there is no trial with the key 'none'"),
+        ("number,key,value\n,,1\n", "bad.csv:2: number and key are missing"),
+        ("value\n1\n", "there must be a column number or key"),
+        ("number,noise\n1,1\n", "there must be a column value or outcome or failure"),
+    ],
+)
+def test_a_wrong_row_is_named(text: str, sentence: str) -> None:
+    before = open_lab().events()
+    Path("bad.csv").write_text(text)
+    assert sentence in invoke("tell", "--csv", "bad.csv", code=2).stderr
+    assert open_lab().events() == before
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_key_of_several_trials_needs_a_number() -> None:
+    invoke("ask", "-n", "2", "--key", "a batch")
+    for text, sentence in (
+        ("key,value\na batch,1\n", "key 'a batch' is of 2 trials; give the number too"),
+        ("key,number,value\na batch,1,1\n", "trial 1 does not have the key 'a batch'; trial 3 has it"),
+    ):
+        Path("bad.csv").write_text(text)
+        assert sentence in invoke("tell", "--csv", "bad.csv", code=2).stderr
 
 
 REFUSED = [
@@ -112,3 +179,20 @@ REFUSED = [
 @pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
 def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
     check_refused(args, sentence)
+
+
+def test_a_conversion_after_a_0() -> None:
+    invoke("new", "lab", *SPACE, "--outcomes", "conversion", "--silence", "fading", "--patience", "7d")
+    invoke("ask", "-n", "2")
+    invoke("tell", "1", "0")
+    assert "it was told 0 before; the conversion stands" in invoke("tell", "1", "1").stdout
+    assert "the conversion stands" in invoke("tell", "1", "0").stdout
+    invoke("tell", "2", "0")
+    exported = invoke("export", "--format", "jsonl").stdout
+    Path("trials.jsonl").write_text(exported, encoding="utf-8")
+    invoke("new", "other", *SPACE, "--outcomes", "conversion", "--silence", "fading", "--patience", "7d")
+    invoke("import", "other", "trials.jsonl")
+    assert invoke("export", "other", "--format", "jsonl").stdout == exported
+    invoke("tell", "other", "2", "1")
+    assert "0 new trials, 2 here before" in invoke("import", "other", "trials.jsonl").stdout
+    assert [trial["outcome"] for trial in run_json("show", "other")["trials"]] == [1.0, 1.0]

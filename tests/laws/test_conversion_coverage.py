@@ -125,7 +125,7 @@ def play(world: World, seed: int, days: tuple[int, ...]) -> Iterator[tuple[int, 
         silence = problem.silence
         belief, scale = compute_belief(problem, history, n, fitted, silence, Cache(), np.empty(0), ahead=False)
         at = X[pairs]
-        _, _, low, high = scale.describe(*belief.posterior.mean_and_std(at), belief.posterior.level_std(at))
+        _, _, low, high = scale.describe(*scale.read(belief.posterior, at))
         is_true = world.in_time * truth[pairs]
         widths = [measure_beta(X[known], converts[known], row) for row in at]
         covered = np.mean((low <= is_true) & (is_true <= high))

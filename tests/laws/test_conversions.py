@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from belated import Contradiction, InvalidInput, Points, Real, Study
+from belated import Choice, Contradiction, InvalidInput, Points, Real, Study
 from belated.learner.conversions import Cells, believe_rates, find_mode, look_ahead
 from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.gp.kernels import Matern52
@@ -151,7 +151,7 @@ def test_the_belief_grows_with_what_is_shown_and_the_choice_follows_it() -> None
     belief = study.posterior([{"x": x} for x in rates])
     assert shown[-150:].count(0.5) > 100
     assert belief.low[1] <= 0.3 <= belief.high[1]
-    assert study.recommend() == {"x": 0.5}
+    assert study.recommend().params == {"x": 0.5}
     assert np.all(belief.std > 0)
 
 
@@ -178,3 +178,39 @@ def test_before_anything_is_asked_every_rate_is_as_likely_as_another(silence: st
         belief = study.posterior([{"x": 0.0}, {"x": 1.0}], pending=pending)
         assert belief.mean[0] == belief.mean[1]
         assert np.all((0 < belief.low) & (belief.low < belief.mean) & (belief.mean < belief.high))
+
+
+@pytest.mark.parametrize("algorithm", ["default", "GP-UCB-SDF"])
+def test_a_rate_lies_between_0_and_1_while_every_conversion_counts_1(algorithm: str) -> None:
+    how = {"algorithm": algorithm} | ({"silence": "floor"} if algorithm != "default" else {})
+    study = make_study(**how)
+    for i in range(12):
+        trial = study.add({"x": 0.0 if i % 2 else 1.0})
+        if i % 2:
+            study.tell(trial, 1)
+    mean, _, low, high = study.posterior([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}])
+    assert np.all((0.0 <= low) & (low <= mean) & (mean <= high) & (high <= 1.0))
+    assert high[0] == 1.0  # everything converted there
+
+
+def test_amounts_may_pass_1() -> None:
+    study = make_study()
+    for _ in range(6):
+        study.tell(study.add({"x": 0.0}), 30.0)
+    assert study.posterior([{"x": 0.0}]).high[0] > study.posterior([{"x": 0.0}]).mean[0] > 10.0
+
+
+# The first day, before anything has come back
+
+
+def test_before_anything_is_heard_every_item_is_shown_as_often_in_every_segment() -> None:
+    study = make_study(context={"who": Choice("a", "b")}, initial=0)
+    shown = [(t.context["who"], t.params["x"]) for t in study.ask(contexts=[{"who": who} for who in "aabab" * 6])]
+    counts = [shown.count((who, x)) for who in "ab" for x in (0.0, 0.5, 1.0)]
+    assert counts == [6, 6, 6, 4, 4, 4]
+
+
+def test_before_anything_is_heard_a_continuous_space_is_filled_evenly() -> None:
+    study = make_study(space={"x": Real(0, 1)}, initial=0)
+    x = np.sort([trial.params["x"] for trial in study.ask(n=40)])
+    assert np.max(np.diff(x, prepend=0.0, append=1.0)) < 2.5 / 40

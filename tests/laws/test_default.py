@@ -28,8 +28,8 @@ def test_what_is_pending_beside_the_best_does_not_move_the_recommendation_elsewh
         study.add({"x": x}, 1 - (x - 0.6) ** 2)
     study.add({"x": 0.62})
     study.add({"x": 0.55})
-    assert study.recommend()["x"] == pytest.approx(0.6, abs=0.03)
-    assert study.posterior([study.recommend()]).mean[0] <= 1.02  # f is nowhere above 1, and 1 is the stated ceiling
+    assert study.recommend().params["x"] == pytest.approx(0.6, abs=0.03)
+    assert study.recommend().value <= 1.02  # f is nowhere above 1, and 1 is the stated ceiling
 
 
 def test_where_little_is_known_a_pending_floor_counts() -> None:
@@ -85,7 +85,7 @@ def test_each_context_has_its_own_best() -> None:
         if i >= 30:
             gaps.append(g({"x": 0.3}, context) - g(trial.params, context))
     assert np.median(gaps) < 0.05
-    assert study.recommend(context={"z": "low"})["x"] == pytest.approx(0.3, abs=0.03)
+    assert study.recommend(context={"z": "low"}).params["x"] == pytest.approx(0.3, abs=0.03)
 
 
 def test_moves_take_turns_in_every_context_and_over_what_is_added() -> None:
@@ -96,7 +96,7 @@ def test_moves_take_turns_in_every_context_and_over_what_is_added() -> None:
     for i in range(8):
         z = "ab"[i % 2]
         state = state_of(study)
-        turns[z].append(find_situation(state, state.history(0.0), state.encode_context({"z": z})[1]).turn)
+        turns[z].append(find_situation(state, 0.0, state.encode_context({"z": z})[1])[1].turn)
         study.ask(context={"z": z})
         study.add({"x": 0.0}, 0.5, context={"z": z})
     assert turns == {"a": [0, 1, 2, 3], "b": [0, 1, 2, 3]}
@@ -124,7 +124,7 @@ def test_outcomes_at_the_end_of_float64_are_survived() -> None:
     for i, value in enumerate([0, 1, 2, 3, 1e160, -1e308, 1e308]):
         study.add({"x": i / 7}, value)
     assert 0 <= study.ask().params["x"] <= 1
-    assert 0 <= study.recommend()["x"] <= 1
+    assert 0 <= study.recommend().params["x"] <= 1
     belief = study.posterior([{"x": 0.3}])
     assert np.all(np.isfinite(belief.mean))
     assert np.all(np.isfinite(belief.std))

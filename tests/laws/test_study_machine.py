@@ -210,7 +210,7 @@ class StudyMachine(RuleBasedStateMachine):
     def best_is_the_best_told(self) -> None:
         told = [known.value for known in self.known if known.value is not None]
         if told:
-            assert self.studies[0].best().outcome == (max if self.goal == "maximize" else min)(told)
+            assert self.studies[0].best().value == (max if self.goal == "maximize" else min)(told)
         else:
             with pytest.raises(NothingHeard):
                 self.studies[0].best()

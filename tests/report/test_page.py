@@ -39,7 +39,7 @@ def read_words(page: str) -> str:
 
 
 def test_everything_is_on_it() -> None:
-    words, best = read_words(report_lab()), make_lab().best()
+    words, best = read_words(report_lab()), make_lab().best().trial
     for said in (
         "Which bath extracts most? For plant 2.",
         "Make yield (%) as large as possible. The worst possible value is -1 %.",
@@ -49,7 +49,7 @@ def test_everything_is_on_it() -> None:
         "solvent water, ethanol, 2-MeTHF",
         "it says nothing about how good it will be",
         "Patience is 14d: what comes after it is late. Late outcomes are used too.",
-        f"Best outcome so far {best.outcome:.4g} %",
+        f"Best so far {best.outcome:.4g} %",
         f"Trial {best.number}.",
         "days since 15 Jun 2025",
         "Belief about yield (%)",
@@ -67,7 +67,7 @@ def test_everything_is_on_it() -> None:
 
 def test_the_recommended_point_has_its_interval() -> None:
     study = make_lab()
-    at = study.posterior([study.recommend()])
+    at = study.posterior([study.recommend().params])
     shown = re.search(r"Recommended, by the model (\S+) ± (\S+) % \(90 % interval\)", read_words(report_lab()))
     assert shown is not None
     assert float(shown[1]) == pytest.approx(float(at.mean[0]), abs=0.1)
@@ -127,7 +127,7 @@ def test_before_anything_is_heard_nothing_is_recommended() -> None:
     for make in (make_empty, make_only_asked):
         words = read_words(make().report())
         assert "Recommended" not in words
-        assert "Best outcome" not in words
+        assert "Best so far" not in words
         assert "nothing heard yet" in words
 
 

@@ -1,4 +1,4 @@
-"""What all entrants by belated do: a study in memory, by the clock of the campaign, asked visitor by visitor."""
+"""What all entrants by belated do: a study in memory, by the clock of the campaign, asked hour by hour."""
 
 from __future__ import annotations
 
@@ -36,8 +36,11 @@ class Asking:
 
     def choose(self, hour: int, segments: NDArray[np.int64]) -> Iterator[Array]:
         self.clock.seconds = hour * HOUR
-        for segment in segments.tolist():
-            trial = self.study.ask(context={"segment": str(segment)} if self.by_name else None)
+        if self.by_name:
+            trials = self.study.ask(contexts=[{"segment": str(segment)} for segment in segments.tolist()])
+        else:
+            trials = self.study.ask(n=len(segments))
+        for trial in trials:
             values = tuple(trial.params.values())
             yield np.array([self.numbers[values]] if self.numbers else values, dtype=float)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from belated.results import Trial
+from belated.results import BestQuery, Trial
 
 
 def format_value(value: object) -> str:
@@ -24,10 +24,16 @@ def format_params(params: Mapping[str, Any], indent: str = "  ") -> str:
     return "\n".join(f"{indent}{name:<{width}}  {format_value(value)}" for name, value in params.items())
 
 
-def format_query(trial: Trial) -> str:
-    """A trial's params, and its context under them."""
-    text = format_params(trial.params)
-    return text if trial.context is None else f"{text}\n  in the context\n{format_params(trial.context, '    ')}"
+def format_query(query: Trial | BestQuery) -> str:
+    """The params of a query, and its context under them."""
+    text = format_params(query.params)
+    return text if query.context is None else f"{text}\n  in the context\n{format_params(query.context, '    ')}"
+
+
+def format_best(best: BestQuery) -> str:
+    """What a query is worth, and its params under that."""
+    worth = best.describe_value()
+    return f"{worth[0].upper()}{worth[1:]}\n{format_query(best)}"
 
 
 def format_note(note: str) -> str:

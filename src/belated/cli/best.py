@@ -1,4 +1,4 @@
-"""`belated best`: the trial with the best outcome so far."""
+"""`belated best`: the best query so far."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
-from belated.cli._format import format_query, format_value
+from belated.cli._format import format_best
 from belated.cli.io.cells import parse_context
 
 
@@ -16,7 +16,9 @@ from belated.cli.io.cells import parse_context
 @click.option("--context", multiple=True, metavar="K=V", help="The best in this context only.")
 @json_option
 def best(words: tuple[str, ...], url: str, in_json: bool, context: tuple[str, ...]) -> None:
-    """Show the trial with the best outcome so far.
+    """Show the query with the best outcome so far, and its trial; of conversions, the query with the best rate.
+
+    Of noisy outcomes, and of rates, also the interval that holds the true value with a probability of 90 %.
 
     \b
     Example:
@@ -24,9 +26,5 @@ def best(words: tuple[str, ...], url: str, in_json: bool, context: tuple[str, ..
     """
     name, _ = split_name(words, 0, "[NAME]")
     study = open_study(url, name)
-    trial = study.best(parse_context(study.settings.context, context))
-    print_result(
-        asdict(trial),
-        in_json,
-        lambda: f"Trial {trial.number}: {format_value(trial.outcome)}\n{format_query(trial)}",
-    )
+    found = study.best(parse_context(study.settings.context, context))
+    print_result(asdict(found), in_json, lambda: format_best(found))

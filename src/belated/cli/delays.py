@@ -44,4 +44,5 @@ def format_quantiles(report: DelayReport) -> str:
         [f"{100 * share:.0f} %", "not yet" if t is None else format_time(t, report.scale)]
         for share, t in zip(SHARES, times, strict=True)
     ]
-    return format_table(["share", "has come within"], rows)
+    of = "of those that come" if report.conversions else "share"
+    return format_table([of, "has come within"], rows)

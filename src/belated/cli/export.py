@@ -9,7 +9,6 @@ import click
 
 from belated.cli._common import find_name, split_name, study_arguments
 from belated.cli.io.files import write_file
-from belated.cli.io.history import collect_steps
 from belated.cli.io.rows import format_csv, format_json_lines
 from belated.cli.io.transaction import copy_study
 from belated.errors import InvalidInput
@@ -42,9 +41,7 @@ def export(words: tuple[str, ...], url: str, kind: str | None, out: Path | None)
     chosen = kind or choose_format(out)
     study = copy_study(url, find_name(url, name))
     trials = study.trials()
-    pieces: Iterator[str] = (
-        format_csv(study, trials) if chosen == "csv" else format_json_lines(trials, collect_steps(study.events()))
-    )
+    pieces: Iterator[str] = format_csv(study, trials) if chosen == "csv" else format_json_lines(trials, study.events())
     if out is None:
         for piece in pieces:
             click.echo(piece.encode(), nl=False)  # UTF-8, as in a file, whatever the terminal

@@ -19,6 +19,7 @@ from belated.cli._common import (
     study_arguments,
     warn_of_cut_line,
 )
+from belated.cli.io.cells import parse_time
 from belated.cli.io.files import LineErrors
 from belated.cli.io.import_rows import ImportCounts, import_file, import_rows
 from belated.cli.io.optuna_rows import list_optuna_rows, read_optuna_study
@@ -35,10 +36,19 @@ from belated.wording import format_count
     "--optuna", metavar="URL", help="Optuna's storage, such as sqlite:///old.db; FILE is a study's name in it."
 )
 @click.option("--silence", metavar="WORD", help="Of a study that --optuna makes.  [default: unknown]")
+@click.option(
+    "--as-of", metavar="TIME", help="Until when people are counted, where the rows do not say it.  [default: now]"
+)
 @click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
 @json_option
 def import_(
-    words: tuple[str, ...], url: str, in_json: bool, optuna: str | None, silence: str | None, dry_run: bool
+    words: tuple[str, ...],
+    url: str,
+    in_json: bool,
+    optuna: str | None,
+    silence: str | None,
+    as_of: str | None,
+    dry_run: bool,
 ) -> None:
     """Add the trials of a .csv or .jsonl file: past experiments, or what belated export wrote.
 
@@ -47,6 +57,9 @@ def import_(
     failure. An outcome without both times has no delay. Rows of two files with the same content are one experiment,
     unless a column key tells them apart; within one file they are two.
 
+    In a study of conversions a row may count people: parameters, day (2026-03-01), shown and converted, and as_of. It
+    is one trial. A later file states the same days again, and the difference is what came since.
+
     With --optuna, add the trials of a study of Optuna's, with their times. Where there is no study NAME (by default of
     the same name), it is made from the parameters that all its completed trials have. Trials that failed or were pruned
     count as the silence says of an outcome that never comes.
@@ -54,24 +67,33 @@ def import_(
     \b
     Examples:
       $ belated import catalyst past.csv
+      $ belated import campaign counts.csv --as-of 2026-03-08
       $ belated import --optuna sqlite:///old.db tuning
     """
+    if optuna is not None and as_of is not None:
+        raise InvalidInput("--as-of belongs to counts of people; leave it out with --optuna")
     if optuna is not None:
         counts = import_optuna(words, url, optuna, silence, dry_run)
     elif silence is not None:
         raise InvalidInput("--silence belongs to --optuna; a study that exists has its own")
     else:
         name, (file,) = split_name(words, 1, "[NAME] FILE")
-        path = Path(file)
-        counts = change(url, find_name(url, name), lambda study: import_file(study, path), dry_run)
+        path, until = Path(file), None if as_of is None else parse_time(as_of, "--as-of")
+        counts = change(url, find_name(url, name), lambda study: import_file(study, path, until), dry_run)
         warn_of_cut_line(path)
     if counts.new and counts.pending_before and counts.aged:
         are = "would be" if dry_run else "is now" if counts.pending_before == 1 else "are now"
         queries = format_count(counts.pending_before, "pending query", "pending queries")
         older = f"{queries} {are} {format_count(counts.new, 'round')} older"
         print_warning(f"{older}, because every imported row counts as a round; import before you ask")
-    parts = [format_count(counts.new, "new trial"), f"{counts.known} here before", format_count(counts.told, "outcome")]
+    parts = [format_count(counts.new, "new trial"), f"{counts.known} here before"]
+    if counts.told or not (counts.days or counts.restated):
+        parts.append(format_count(counts.told, "outcome"))
     parts += [f"{n} {end}" for end in ("failed", "refused", "amended") if (n := getattr(counts, end))]
+    if counts.restated:
+        parts.append(f"{format_count(counts.restated, 'day')} counted anew")
+    if counts.nobody:
+        parts.append(f"{format_count(counts.nobody, 'row')} without anybody shown left out")
     what = "Would import" if dry_run else "Imported"
     print_result(asdict(counts), in_json, lambda: f"{what} {format_count(counts.rows, 'row')}: {', '.join(parts)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -37,5 +38,6 @@ def plot(words: tuple[str, ...], url: str, out: Path | None, dpi: int, context: 
     write_picture(path, lambda path: draw_study(view, path, dpi))
     warn_of_boxes(view.list_texts())
     counts = {status: view.count(status) for status in ("heard", "late", "pending", "expired", "failed")}
-    plain = {"picture": str(path), "recommended": view.recommended, "context": view.context, "trials": counts}
+    best = None if view.recommended is None else asdict(view.recommended)
+    plain = {"picture": str(path), "recommended": best, "context": view.context, "trials": counts}
     print_result(plain, in_json, lambda: f"The picture: {path}")

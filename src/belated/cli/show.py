@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from belated import Study, Trial, WorstValue, studies
+from belated import BestQuery, Study, Trial, WorstValue, studies
 from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
 from belated.cli._format import format_value
 from belated.errors import NothingHeard
@@ -20,7 +20,7 @@ from belated.record.events import Adjusted, Asked, Event
 from belated.results import Status
 from belated.wording import format_duration, format_table
 
-STATUSES: tuple[Status, ...] = ("pending", "heard", "late", "expired", "failed")
+STATUSES: tuple[Status, ...] = ("pending", "heard", "late", "expired", "failed", "counted")
 
 
 @click.command()
@@ -71,7 +71,7 @@ def summarize_study(study: Study, trials: Sequence[Trial]) -> dict[str, Any]:
     """A study in a few numbers."""
     counts = Counter(trial.status for trial in trials)
     try:
-        best: int | None = study.best().number
+        best: BestQuery | None = study.best()
     except NothingHeard:
         best = None
     return {
@@ -82,7 +82,7 @@ def summarize_study(study: Study, trials: Sequence[Trial]) -> dict[str, Any]:
         "patience": str(study.settings.patience),
         "algorithm": study.settings.algorithm.name,
         "counts": {status: counts[status] for status in STATUSES},
-        "best": best,
+        "best": None if best is None else asdict(best),
         "closed": study.closed,
     }
 
@@ -108,9 +108,16 @@ def format_headline(study: Study, summary: dict[str, Any]) -> str:
         f"Study {study.name}: {summary['goal']}{format_floor(study.floor)}, silence {summary['silence']}, "
         f"patience {summary['patience']}{yet}{counting}\n"
         f"{', '.join(counts) or 'No trials yet'}"
-        + (f"; best is trial {summary['best']}" if summary["best"] else "")
+        + (f"; {format_best_place(summary['best'])}" if summary["best"] else "")
         + ("; closed" if summary["closed"] else "")
     )
+
+
+def format_best_place(best: dict[str, Any]) -> str:
+    """Which trial is best, or the best rate."""
+    if best["trial"] is not None:
+        return f"best is trial {best['trial']['number']}"
+    return f"the best rate is {best['value']:.4g} (90 %: {best['low']:.4g} to {best['high']:.4g}), see belated best"
 
 
 def format_floor(floor: WorstValue) -> str:
@@ -153,6 +160,13 @@ def format_patience_changes(changes: Sequence[PatienceChange]) -> list[str]:
     return [f"patience: {last.patience} since trial {last.trial}" + (f" (before: {since})" if before else "")]
 
 
+def format_outcome(trial: Trial) -> str:
+    """What was told of a trial, or the people it counts; empty while it is unheard."""
+    if trial.counted_at is not None:
+        return f"{trial.converted} of {trial.shown}"
+    return "" if trial.outcome is None else format_value(trial.outcome)
+
+
 def format_trials(study: Study, trials: Sequence[Trial], now: float, last: int) -> list[str]:
     """The table, and what its marks mean; nothing where there are no trials."""
     if not trials:
@@ -174,7 +188,7 @@ def format_trials(study: Study, trials: Sequence[Trial], now: float, last: int) 
                 trial.failure or trial.status,
                 format_duration(waited) if waits else "",
                 *([] if not rounds else [str(in_rounds)] if waits else [""]),
-                "" if trial.outcome is None else format_value(trial.outcome) + (" !" if flag else ""),
+                format_outcome(trial) + (" !" if flag else ""),
                 *(format_value(trial.params[name]) for name in names),
                 *(format_value((trial.context or {}).get(name)) for name in around),
             ]

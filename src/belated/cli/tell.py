@@ -33,7 +33,10 @@ from belated.wording import format_count, format_duration
 @click.option("--noise", metavar="STD", help="Standard deviation of this outcome's noise, if known.")
 @click.option("--key", help="The same key again gives the same receipt, so a retry is harmless.")
 @click.option(
-    "--csv", "file", type=click.Path(path_type=Path), help="Many outcomes: columns number, value[, at, noise]."
+    "--csv",
+    "file",
+    type=click.Path(path_type=Path),
+    help="Many outcomes: columns number or key, value[, at, noise] or failure.",
 )
 @json_option
 def tell(
@@ -47,8 +50,9 @@ def tell(
 ) -> None:
     """Tell the outcome of a trial. Telling the same again is harmless; another value is refused (see belated amend).
 
-    A CSV is recorded completely or not at all. Rows without a value are skipped: the file that belated export writes
-    can be filled in and told.
+    A CSV is recorded completely or not at all. A row names its trial by number, or by the key that it was asked, added
+    or imported with. Rows without a value or a failure are skipped: the file that belated export writes can be filled
+    in and told.
 
     \b
     Examples:
@@ -83,7 +87,7 @@ def format_receipt(study: Study, receipt: Receipt) -> str:
     words = {
         "heard": f"heard, {after} after it was asked",
         "late": f"late, {after} after it was asked" + ("; the model uses it" if receipt.used else ""),
-        "duplicate": "told before, with the same value; nothing changed",
+        "duplicate": "told before, with the same value; nothing changed" if not receipt.note else "nothing changed",
     }[receipt.status]
     return f"Trial {receipt.number}: {format_value(trial.outcome)}, {words}{format_note(receipt.note)}"
 
@@ -92,6 +96,8 @@ def format_counts(counts: TellCounts) -> str:
     parts = [format_count(counts.told, "outcome")]
     if counts.late:
         parts.append(f"{counts.late} of them late")
+    if counts.failed:
+        parts.append(f"{counts.failed} failed")
     if counts.duplicate:
         parts.append(f"{counts.duplicate} told before")
     if counts.empty:

@@ -85,7 +85,7 @@ class SeenDelays:
     def quantile(self, q: float, params: Params | None = None, context: Params | None = None) -> float:
         """The delay within which the share q of those that ever come has come, over all queries or at one."""
         if params is None or not self.by_input:
-            t = self.report.quantile(q * self.comes)
+            t = self.report.quantile(q if self.report.conversions else q * self.comes)
             return self.times[-1] if t is None else t
         wanted = q * self.share(params, context)
         at = bisect_left(self.times, wanted, key=lambda t: self.report.rho_at(params, context, t))

@@ -4,6 +4,10 @@ Delays are in rounds or by the clock; the default is the scale of the study's pa
 ask: what is not heard now counts as not heard when the next query is chosen. A trial that was added together with its
 outcome has no delay and is left out. A failed trial counts as silent until it failed: "lost" and "withdrawn" say
 nothing about the delay, and "infeasible" is an answer, but not an outcome.
+
+Of conversions most never come, and more of them come at good queries. So quantiles are those of the conversions that
+come within patience, by the law that the rates are learned with (learner/delays/arrival_law.py), and whether delays
+depend on the query is judged among those that came. A conversion that was told to be 0 never comes, and has no delay.
 """
 
 from __future__ import annotations
@@ -16,19 +20,26 @@ from typing import Any, Literal
 
 import numpy as np
 
-from belated.delays.wording import FLOOR_WARNING, describe_delays, describe_dependence, warn_about_outcome
+from belated.delays.wording import (
+    CONVERSION_WARNING,
+    FLOOR_WARNING,
+    describe_delays,
+    describe_dependence,
+    warn_about_outcome,
+)
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import join_context
-from belated.learner.delays.dependence import Verdict, judge_by_outcome, judge_by_query
+from belated.learner.delays.arrival_law import ArrivalLaw
+from belated.learner.delays.dependence import Verdict, judge_arrived, judge_by_outcome, judge_by_query
 from belated.learner.delays.survival import Arrivals, Band, Nearby
 from belated.patience import parse_duration
 from belated.record.state import State
 from belated.record.trials import measure_wait
 from belated.settings import Settings
 from belated.space.encoding import Space
-from belated.validation import Params, format_value, require_number
+from belated.validation import Params, format_value, require_number, require_rule
 
 LEVEL = 0.05  # of error, over all tests together (Holm)
 SHARES = (0.25, 0.5, 0.75, 0.9, 0.95)  # whose quantiles are shown
@@ -82,6 +93,7 @@ class DelayReport:
     y: Array  # its outcome, nan while it has none
     out: Mask  # neither heard nor failed
     added: int  # trials added with their outcomes: they have no delay
+    none: int = 0  # conversions that were told to be 0: they will not come
 
     # So far -----------------------------------------------------------------------------------------------------------
 
@@ -98,7 +110,7 @@ class DelayReport:
     @property
     def failed(self) -> int:
         """Trials that ended without an outcome."""
-        return len(self.out) - self.heard - self.pending
+        return len(self.out) - self.heard - self.pending - self.none
 
     @cached_property
     def expired(self) -> int:
@@ -107,9 +119,22 @@ class DelayReport:
         waits = self.clock if patience.by_clock else self.rounds
         return int(np.sum(self.out & (waits.waited > patience.m)))
 
+    @property
+    def conversions(self) -> bool:
+        """Whether quantiles are of those that come; else of all."""
+        return self.settings.outcomes == "conversion"
+
     def quantile(self, q: float) -> float | None:
-        """After how many rounds, or seconds, the share q of all outcomes has come; None when it has not yet."""
-        return self._waits.arrivals.quantile(q)
+        """After how many rounds, or seconds, the share q of all outcomes has come; None when it has not yet.
+
+        Of conversions: the share q of those that come within patience; None when none has come."""
+        if not self.conversions:
+            return self._waits.arrivals.quantile(q)
+        q = require_rule("q", q, "lie in (0, 1]", lambda v: 0 < v <= 1)
+        if not self.heard:
+            return None
+        t = self._arrival_law.quantile(q)
+        return t if self.scale == "clock" else float(np.ceil(t))
 
     def rho(self, m: float | str | timedelta | None = None) -> Band:
         """The share that comes within m, with 95 % confidence limits at that m; None: within the study's patience.
@@ -205,12 +230,12 @@ class DelayReport:
 
     @property
     def warning(self) -> str:
-        """What is wrong with silence="floor" when delays depend on the query; empty otherwise."""
+        """What is wrong with the silence when delays depend on the query; empty otherwise."""
         silence = self.settings.silence
-        punishes = silence.fills == "floor" and not silence.forgets
+        punishes = self.conversions or (silence.fills == "floor" and not silence.forgets)
         if not punishes or not any(finding.found and finding.on == "query" for finding in self.depends):
             return ""
-        return FLOOR_WARNING
+        return CONVERSION_WARNING if self.conversions else FLOOR_WARNING
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values, for JSON."""
@@ -221,6 +246,8 @@ class DelayReport:
             "expired": self.expired,
             "failed": self.failed,
             "added": self.added,
+            "none": self.none,
+            "quantiles_of": "those that come within patience" if self.conversions else "all",
             "quantiles": [{"share": q, "within": self.quantile(q)} for q in SHARES],
             "patience": str(self.settings.patience),
             "in_time": None if self.in_time is None else self.in_time._asdict(),
@@ -239,6 +266,16 @@ class DelayReport:
         return f"DelayReport({self.heard} heard, {self.pending} pending, by {self.scale})"
 
     # Inside -----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _arrival_law(self) -> ArrivalLaw:
+        """The delays of the conversions that come within patience, or within the longest wait where that is in another
+        unit."""
+        waits, own = self._waits, self.settings.patience
+        longest = float(np.max(waits.limit, initial=0.0)) or 1.0
+        m = own.m if own.by_clock == (self.scale == "clock") and np.isfinite(own.m) else longest
+        here = waits.came & (waits.waited <= m)
+        return ArrivalLaw.learn(waits.waited[here], np.minimum(waits.limit[here], m), m)
 
     @property
     def _waits(self) -> Waits:
@@ -283,14 +320,21 @@ class DelayReport:
 
     @cached_property
     def _verdicts(self) -> dict[Literal["query", "context", "outcome"], Verdict | None]:
-        waits, rng = self._waits, self._make_rng(0)
-        query, context = self._select_columns("query"), self._select_columns("context")
+        rng, rows = self._make_rng(0), self._waits.came if self.conversions else slice(None)
+        query, context = (self._select_columns(kind, rows=rows) for kind in ("query", "context"))
         with use_one_thread():
             return {
-                "query": judge_by_query(query, waits.waited, waits.came, rng, context),
-                "context": judge_by_query(context, waits.waited, waits.came, rng, query) if context else None,
+                "query": self._judge(query, rng, context),
+                "context": self._judge(context, rng, query) if context else None,
                 "outcome": self._judge_by_outcome([]),
             }
+
+    def _judge(self, parts: Sequence[Array], rng: np.random.Generator, covariates: Sequence[Array]) -> Verdict | None:
+        """By query or context: of all, or of conversions among those that came."""
+        waits, came = self._waits, self._waits.came
+        if self.conversions:
+            return judge_arrived(parts, waits.waited[came], waits.limit[came], rng, covariates)
+        return judge_by_query(parts, waits.waited, waits.came, rng, covariates)
 
     def _judge_by_outcome(self, covariates: Sequence[Array]) -> Verdict | None:
         waits, came = self._waits, self._waits.came
@@ -352,14 +396,16 @@ def report_delays(state: State, now: float, by: TimeScale | None = None) -> Dela
     settings, history = state.settings, state.history(now)
     n = len(state.rows)
     knew = np.maximum.accumulate(np.array([row.asked.knew for row in state.rows], dtype=np.intp))
-    keep = [i for i, row in enumerate(state.rows) if row.has_delay]
+    keep = [i for i, row in enumerate(state.rows) if row.has_delay or (row.told_none and not row.asked.told_at_once)]
     rounds, clock, age, seconds = (np.zeros(len(keep)) for _ in range(4))
-    came, out = np.zeros(len(keep), dtype=bool), np.zeros(len(keep), dtype=bool)
+    came, out, none = (np.zeros(len(keep), dtype=bool) for _ in range(3))
     for k, i in enumerate(keep):
         row = state.rows[i]
         age[k], seconds[k] = n - i, measure_wait(row.asked.asked_at, now)
         rounds[k], clock[k] = age[k], seconds[k]
-        if row.told is not None:
+        if row.told_none:
+            none[k] = True  # silent for ever
+        elif row.told is not None:
             came[k], rounds[k], clock[k] = True, row.rounds, measure_wait(row.asked.asked_at, row.told.at)
         elif row.failed is not None:  # silent until the first choice that knew of the failure
             ended = int(np.searchsorted(knew, history.order[i], side="left"))
@@ -375,4 +421,5 @@ def report_delays(state: State, now: float, by: TimeScale | None = None) -> Dela
         y=np.where(came, history.y[keep], np.nan),
         out=out,
         added=n - len(keep),
+        none=int(np.sum(none)),
     )

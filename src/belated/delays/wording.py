@@ -24,6 +24,10 @@ FLOOR_WARNING = (
     'With silence="floor" slow queries count as bad ones. If silence here does not mean a bad outcome, '
     'use silence="unknown", or silence="waiting" with a patience.'
 )
+CONVERSION_WARNING = (
+    "All queries share one law of delays: while they are young, the rates of slow queries are believed to be lower "
+    "than they will be."
+)
 
 # Delays ---------------------------------------------------------------------------------------------------------------
 
@@ -50,7 +54,8 @@ def describe_counts(report: DelayReport) -> list[str]:
     """How many were heard, are pending, failed or were added, in sentences."""
     expired = f" ({report.expired} of them past patience)" if report.expired else ""
     failed = f", {report.failed} failed" if report.failed else ""
-    sentences = [f"{report.heard} heard, {report.pending} pending{expired}{failed}."]
+    none = f", {report.none} told to be 0" if report.none else ""
+    sentences = [f"{report.heard} heard, {report.pending} pending{expired}{none}{failed}."]
     if report.added:
         many = report.added != 1
         came = f"{format_count(report.added, 'trial')} came with {'their outcomes' if many else 'its outcome'}"
@@ -96,6 +101,10 @@ def _describe_quantiles(report: DelayReport) -> str:
     half, most = report.quantile(0.5), report.quantile(0.9)
     if half is None:
         return "Half of all have not come yet."
+    if report.conversions:
+        times = f"half within {format_time(half, report.scale)}"
+        more = "" if most is None else f", 90 % within {format_time(most, report.scale)}"
+        return f"Of the conversions that come within patience, {times}{more} (those that never come are left out)."
     if most == half:
         return f"90 % arrive within {format_time(half, report.scale)}."
     within = f"Half arrive within {format_time(half, report.scale)}"

@@ -17,7 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from belated.errors import AlreadyEnded, AlreadyTold, Closed, Exhausted, InvalidInput, NothingHeard, NoWorkers, Outside
+from belated.errors import AlreadyEnded, AlreadyTold, Closed, Exhausted, InvalidInput, NoWorkers, Outside
 from belated.execution.evaluate import Contexts, Evaluation, ObjectiveFunction, check_objective, make_context_source
 from belated.execution.terminal import InterruptGate, Show, show_progress
 from belated.execution.workers import ExecutorWorkers, ProcessWorkers, Workers
@@ -44,7 +44,6 @@ class StudyLike(Protocol):
     def fail(self, trial: Trial | int, kind: Literal["lost", "infeasible", "withdrawn"]) -> Trial: ...
     def trial(self, number: int) -> Trial: ...
     def trials(self) -> list[Trial]: ...
-    def best(self) -> Trial: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,10 +178,9 @@ class _Loop:
         self.counts[what] = self.counts.get(what, 0) + 1
 
     def _describe_progress(self) -> str:
-        try:
-            best = f"best {self.study.best().outcome:.6g}"
-        except NothingHeard:
-            best = "nothing heard"
+        sign = self.study.settings.objective.sign
+        told = [sign * trial.outcome for trial in self.study.trials() if trial.outcome is not None]
+        best = f"best {sign * max(told):.6g}" if told else "nothing heard"
         return f"{best}, {self.counts['lost']} lost" if "lost" in self.counts else best
 
     # Sending ----------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,30 @@ from belated.learner.history import History, order_by_arrival
 from belated.learner.silence import Filled, Silence, fill_with_belief
 
 
+class ChoiceBelief(Protocol):
+    """What a policy may ask of a belief."""
+
+    def mean_and_std(self, Q: Array) -> tuple[Array, Array]:
+        """μ and σ at Q                                            (q,), (q,)."""
+
+    @property
+    def posterior(self) -> Posterior: ...
+
+    @property
+    def known(self) -> Mask: ...
+
+    @property
+    def heard(self) -> NDArray[np.intp]: ...
+
+    @property
+    def queries(self) -> Array: ...
+
+    @property
+    def means(self) -> Array: ...
+
+    def recent_spread(self) -> float: ...
+
+
 @dataclass(frozen=True, eq=False)
 class ModelBelief:
     """A posterior, and which of its outcomes the policies need to know about."""
@@ -25,6 +50,9 @@ class ModelBelief:
     recent: Mask  # those whose queries ν_t sums over
     z: Array = field(default_factory=lambda: np.empty(0))  # the context that the next query is for, if any
     widths: Array | None = None  # the share of each query's σ that ν_t counts; None: all of it
+
+    def mean_and_std(self, Q: Array) -> tuple[Array, Array]:
+        return self.posterior.mean_and_std(Q)
 
     def recent_spread(self) -> float:
         """Σ σ(x_s) over the recent queries, as ν_t counts them: a query that was asked twice counts twice."""

@@ -21,7 +21,7 @@ k out of E alone give v = k / E.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,11 +29,12 @@ from scipy.linalg import lapack
 
 from belated.errors import NotPositiveDefinite
 from belated.learner.arrays import Array
+from belated.learner.counts import Counts
 from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.fitting import FitRows
 from belated.learner.gp.factor import Factor
 from belated.learner.gp.fit import HyperPrior
-from belated.learner.gp.merging import group_rows
+from belated.learner.gp.kernels import Kernel
 from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.scale import Scale
 from belated.learner.history import History
@@ -44,6 +45,18 @@ LARGEST_RATE = 0.95  # of c, in the noise: a cell where everything converted is 
 STEPS, LONGEST_STEP, CLOSE = 50, 2.0, 1e-10  # of Newton's method
 LEVELS = (-30.0, 30.0)  # of u around the mean: nothing overflows
 PRIOR = HyperPrior(lengthscale=(float(np.log(0.2)), 0.5), variance=(float(np.log(2.0)), 0.8))  # about u
+
+
+NO_COUNTS = Counts(
+    number=np.empty(0, dtype=np.intp),
+    X=np.empty((0, 0)),
+    point=np.empty(0, dtype=np.intp),
+    shown=np.empty(0),
+    converted=np.empty(0),
+    age=np.empty(0),
+    width=np.empty(0),
+    arrivals=np.empty((0, 5)),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +81,7 @@ class Cells:
         """The noise variance of one more outcome, on the scale of u."""
         return max(self.c - self.average, (1.0 - LARGEST_RATE) * self.c) / self.average
 
-    def compute_noise(self, v: Array, exposure: Array, share: Array | float) -> Array:
+    def compute_noise(self, v: Array, exposure: Array | float, share: Array | float) -> Array:
         """(c - v F̄) / (v E)."""
         return np.asarray(np.maximum(self.c - v * share, (1.0 - LARGEST_RATE) * self.c) / (v * exposure))
 
@@ -84,27 +97,60 @@ def count_conversions(h: History, silence: Silence) -> Cells:
     y = np.where(h.seen, np.nan_to_num(h.y), 0.0)
     came = h.seen & (y > 0)
     F, doubt = np.ones(len(y)), 0.0
+    counts = NO_COUNTS if h.counts is None else h.counts
+    shown, converted, by_day = counts.shown, counts.converted, np.ones(len(counts.shown))
     if silence.fills == "between":
         young = (came | h.pending) & (h.age < h.m)
         in_time = came & (h.waited <= h.m)
-        law = ArrivalLaw.learn(h.waited[in_time], h.age[in_time], h.m)
+        law = ArrivalLaw.learn(h.waited[in_time], h.age[in_time], h.m, counts.arrivals)
         F[young] = np.maximum(law.share_by(h.age[young]), LEAST_EXPOSURE)
-        doubt = law.doubt(h.age[~h.gone])
+        ages = counts.list_ages()
+        still = ages[:, -1] < h.m
+        by_day[still] = np.maximum(np.mean(law.share_by(ages[still]), axis=1), LEAST_EXPOSURE)
+        single = h.age[~h.gone]
+        weights = np.concatenate([np.ones(len(single)), np.repeat(shown / ages.shape[1], ages.shape[1])])
+        doubt = law.doubt(np.concatenate([single, ages.ravel()]), weights)
     rows = np.flatnonzero(~h.gone)
-    grouping = group_rows(h.point[rows])
+    point = np.concatenate([h.point[rows], counts.point])
+    there = np.flatnonzero(np.bincount(point))
+    first = np.empty(int(np.max(point, initial=-1)) + 1, dtype=np.intp)
+    first[point[::-1]] = np.concatenate([rows, counts.number - 1])[::-1]
     k, exposure, count = (
-        np.bincount(grouping.place, each[rows], len(grouping.first)).astype(np.float64)
-        for each in (y, F, np.ones(len(y)))
+        np.bincount(point, np.concatenate([own[rows], days]))[there].astype(np.float64)
+        for own, days in ((y, converted), (F, shown * by_day), (np.ones(len(y)), shown))
     )
-    amounts = y[came]
-    mean = float(np.mean(amounts)) if len(amounts) else 1.0
-    c = float(np.mean(np.square(amounts))) / mean if len(amounts) else 1.0
-    return Cells(h.X[rows][grouping.first], k, exposure, count, c, mean, doubt)
+    amounts, ones = y[came], float(np.sum(converted))
+    n, total, squares = len(amounts) + ones, float(np.sum(amounts)) + ones, float(np.sum(np.square(amounts))) + ones
+    mean, c = (total / n, squares / total) if n else (1.0, 1.0)
+    return Cells(h.X[first[there]], k, exposure, count, c, mean, doubt)
 
 
-def find_mode(gp: GP, cells: Cells, K: Array) -> Array:
+@dataclass
+class ModeCache:
+    """The kernel between the cells and their mode as they were last: cells stay, and their rates change little."""
+
+    kernel: Kernel | None = None
+    X: Array = field(default_factory=lambda: np.empty((0, 0)))
+    K: Array = field(default_factory=lambda: np.empty((0, 0)))
+    u: Array = field(default_factory=lambda: np.empty(0))
+
+    def compute_kernel(self, kernel: Kernel, X: Array) -> Array:
+        """k(X, X): what is new is computed, if the cells of before come first."""
+        n = len(self.X)
+        if kernel != self.kernel or n > len(X) or not np.array_equal(self.X, X[:n]):
+            self.kernel, self.K, self.u, n = kernel, np.empty((0, 0)), np.empty(0), 0
+        if n < len(X):
+            new = kernel(X[n:], X)
+            self.K = np.block([[self.K, new[:, :n].T], [new]])
+        self.X = X
+        return self.K
+
+
+def find_mode(gp: GP, cells: Cells, K: Array, start: Array | None = None) -> Array:
     """u at the cells where the belief about it is densest; K is the kernel between them                (cells,)."""
     u: Array = np.full(len(cells.k), gp.mean)
+    if start is not None:
+        u[: len(start)] = np.clip(start, gp.mean + LEVELS[0], gp.mean + LEVELS[1])
     for _ in range(STEPS if len(u) else 0):  # LAPACK takes no empty matrix
         z, noise = cells.linearize(u)
         chol, failed = lapack.dpotrf(add_to_diagonal(K, noise), lower=1, overwrite_a=1)
@@ -136,17 +182,20 @@ def select_rates(cells: Cells, gp: GP) -> FitRows:
     return FitRows(cells.X, z, noise, Scale(1.0, 0.0, 1.0))
 
 
-def believe_rates(gp: GP, cells: Cells) -> Posterior:
+def believe_rates(gp: GP, cells: Cells, kept: ModeCache | None = None) -> Posterior:
     """The belief about u."""
-    K = gp.kernel(cells.X, cells.X)
-    z, noise = cells.linearize(find_mode(gp, cells, K))
+    kept = ModeCache() if kept is None else kept
+    K = kept.compute_kernel(gp.kernel, cells.X)
+    kept.u = find_mode(gp, cells, K, kept.u)
+    z, noise = cells.linearize(kept.u)
     return _condition(gp, cells, K, z, noise)
 
 
-def look_ahead(belief: Posterior, cells: Cells) -> Posterior:
+def look_ahead(belief: Posterior, cells: Cells, kept: ModeCache | None = None) -> Posterior:
     """The belief once every query of now has had its chance, with the mean as it is: what is out will be known, so the
     next choice looks elsewhere. z = u + noise · alpha has the same alpha, and so the same mean everywhere."""
-    u, K = belief.own_means, belief.gp.kernel(cells.X, cells.X)
+    kept = ModeCache() if kept is None else kept
+    u, K = belief.own_means, kept.compute_kernel(belief.gp.kernel, cells.X)
     noise = np.minimum(cells.compute_noise(np.exp(u), cells.count, 1.0), belief.lams)
     return _condition(belief.gp, cells, K, u + noise * belief.alpha, noise)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Mask
+from belated.learner.counts import Counts
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, Scale
 
@@ -41,6 +43,7 @@ class History:
     waited: Array  # d where told, the age so far elsewhere; NaN where there is no delay (added, failed)
     arrived: Mask  # told, in time or late
     late: Mask  # told after patience had run out
+    counts: Counts | None = None  # of people by day; their rows here are gone
 
     @property
     def known(self) -> Mask:
@@ -52,9 +55,35 @@ class History:
         """Known, or silent for longer than patience: where silence does not forget, that is an outcome too."""
         return self.known | ~(self.pending | self.gone)
 
+    @cached_property
+    def heard(self) -> int:
+        """How many outcomes the model may use."""
+        return int(np.sum(self.seen)) + (0 if self.counts is None else int(np.sum(self.counts.converted)))
+
+    @cached_property
+    def settled_count(self) -> int:
+        """How many are heard, or silent for longer than patience."""
+        settled = int(np.sum(self.settled & ~self.infeasible))
+        if self.counts is None:
+            return settled
+        over = self.counts.age - self.counts.width / 2.0 > self.m
+        return settled + int(np.sum(np.where(over, self.counts.shown, self.counts.converted)))
+
+    @cached_property
+    def newest_choice(self) -> int:
+        """The number of the last query that we chose, 0 for none."""
+        return int(np.max(self.number[~self.by_hand], initial=0))
+
+    @cached_property
+    def late_by_arrival(self) -> Mask:
+        """Whether each outcome in use came late, in order of arrival."""
+        rows = np.flatnonzero(self.seen)
+        late: Mask = self.late[rows[np.argsort(self.order[rows], kind="stable")]]
+        return late
+
     def since(self, first: int) -> History:
         """The same without the queries before number `first`."""
-        columns = (each.name for each in fields(self) if each.name not in ("floor", "m"))
+        columns = (each.name for each in fields(self) if each.name not in ("floor", "m", "counts"))
         rows = self.number >= first
         return History(floor=self.floor, m=self.m, **{name: getattr(self, name)[rows] for name in columns})
 
@@ -64,6 +93,39 @@ class History:
 
     def own_lams(self, gp: GP) -> Array:
         return np.where(np.isnan(self.lams), gp.lam, self.lams)
+
+
+def unroll_counts(h: History) -> History:
+    """The same with a row for every person, as a method learns from it that knows no counts."""
+    counts = h.counts
+    if counts is None:
+        return h
+    silent = counts.shown - counts.converted
+    times = np.column_stack([counts.converted, silent]).ravel().astype(np.intp)
+    row = np.repeat(np.arange(len(counts.shown)), 2).repeat(times)
+    came = np.tile([True, False], len(counts.shown)).repeat(times)
+    age = (counts.age - counts.width / 2.0)[row]
+    none, n = np.zeros(len(row), dtype=bool), len(row)
+    return replace(
+        h,
+        number=np.concatenate([h.number, counts.number[row]]),
+        X=np.concatenate([h.X, counts.X[row]]),
+        point=np.concatenate([h.point, counts.point[row]]),
+        y=np.concatenate([h.y, np.where(came, 1.0, np.nan)]),
+        seen=np.concatenate([h.seen, came]),
+        pending=np.concatenate([h.pending, ~came & (age <= h.m)]),
+        infeasible=np.concatenate([h.infeasible, none]),
+        gone=np.concatenate([h.gone, none]),
+        recent=np.concatenate([h.recent, age <= h.m]),
+        by_hand=np.concatenate([h.by_hand, ~none]),
+        order=np.concatenate([h.order, counts.number[row]]),
+        lams=np.concatenate([h.lams, np.full(n, np.nan)]),
+        age=np.concatenate([h.age, age]),
+        waited=np.concatenate([h.waited, np.full(n, np.nan)]),
+        arrived=np.concatenate([h.arrived, came]),
+        late=np.concatenate([h.late, none]),
+        counts=None,
+    )
 
 
 def scale_history(h: History, bounds: Bounds, scale: Scale) -> History:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from belated.learner.arrays import Array
-from belated.learner.belief import ModelBelief
+from belated.learner.belief import ChoiceBelief
 from belated.learner.gp.posterior import BeliefDifference, Path, Posterior
 from belated.validation import Fieldless
 
@@ -34,10 +34,10 @@ class Surface(Protocol):
 class Policy(Protocol):
     """How to choose, given a belief."""
 
-    def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
+    def scores(self, belief: ChoiceBelief, Q: Array, nu: float, rng: Generator) -> Array:
         """The value of every point of a finite Q                  (q,)."""
 
-    def surface(self, belief: ModelBelief, nu: float, rng: Generator) -> Surface:
+    def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
         """The same as a function of any point."""
 
 
@@ -69,10 +69,11 @@ class UCB(Fieldless):
     True
     """
 
-    def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
-        return _Upper(belief.posterior, nu)(Q)
+    def scores(self, belief: ChoiceBelief, Q: Array, nu: float, rng: Generator) -> Array:
+        mean, std = belief.mean_and_std(Q)
+        return mean + nu * std
 
-    def surface(self, belief: ModelBelief, nu: float, rng: Generator) -> Surface:
+    def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
         return _Upper(belief.posterior, nu)
 
 
@@ -84,10 +85,10 @@ class ThompsonSampling(Fieldless):
     True
     """
 
-    def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
+    def scores(self, belief: ChoiceBelief, Q: Array, nu: float, rng: Generator) -> Array:
         return belief.posterior.draw(Q, rng, nu) if len(Q) <= EXACT else belief.posterior.path(rng, nu)(Q)
 
-    def surface(self, belief: ModelBelief, nu: float, rng: Generator) -> Path:
+    def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Path:
         return belief.posterior.path(rng, nu)
 
 
@@ -112,10 +113,10 @@ class UncertaintySampling(Fieldless):
     [0.0, 1.0, 0.5]
     """
 
-    def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
+    def scores(self, belief: ChoiceBelief, Q: Array, nu: float, rng: Generator) -> Array:
         return belief.posterior.std(Q)
 
-    def surface(self, belief: ModelBelief, nu: float, rng: Generator) -> Surface:
+    def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
         return _Spread(belief.posterior)
 
 
@@ -135,14 +136,14 @@ class Greedy(Fieldless):
     >>> from belated import Points, Study
     >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0)
     >>> _ = study.add({"x": 0.0}, 0.1), study.add({"x": 0.5}, 0.9), study.add({"x": 1.0}, 0.2)
-    >>> study.recommend()
+    >>> study.recommend().params
     {'x': 0.5}
     """
 
-    def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
+    def scores(self, belief: ChoiceBelief, Q: Array, nu: float, rng: Generator) -> Array:
         return belief.posterior.mean(Q)
 
-    def surface(self, belief: ModelBelief, nu: float, rng: Generator) -> Surface:
+    def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
         return _Mean(belief.posterior)
 
 
@@ -198,11 +199,11 @@ class LogEI(Fieldless):
     Study(LogEI alone, maximize, silence=unknown, 0 trials, 0 heard)
     """
 
-    def surface(self, belief: ModelBelief, nu: float, rng: Generator) -> Surface:
+    def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
         best = float(np.max(belief.means)) if np.any(belief.known) else belief.posterior.gp.mean
         return _LogEI(belief.posterior, best)
 
-    def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
+    def scores(self, belief: ChoiceBelief, Q: Array, nu: float, rng: Generator) -> Array:
         return self.surface(belief, nu, rng)(Q)
 
 
@@ -219,11 +220,11 @@ class Overtaking(Fieldless):
     True
     """
 
-    def surface(self, belief: ModelBelief, nu: float, rng: Generator) -> Surface:
+    def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
         if not np.any(belief.known):
             return LogEI().surface(belief, nu, rng)
         best = int(np.argmax(belief.means))
         return _LogEI(belief.posterior.difference_from(belief.queries[best : best + 1]), 0.0)
 
-    def scores(self, belief: ModelBelief, Q: Array, nu: float, rng: Generator) -> Array:
+    def scores(self, belief: ChoiceBelief, Q: Array, nu: float, rng: Generator) -> Array:
         return self.surface(belief, nu, rng)(Q)

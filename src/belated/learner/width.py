@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from belated.learner.belief import ModelBelief
+from belated.learner.belief import ChoiceBelief
 from belated.learner.confidence import Constant, Theory, beta_baseline
 
 Beta = Constant | Theory
@@ -32,7 +32,7 @@ class BetaWidth:
         """β_t where the theory sets it, γ_{t-1} being `gamma`."""
         return beta_baseline(theory, gamma)
 
-    def widening(self, belief: ModelBelief) -> float:
+    def widening(self, belief: ChoiceBelief) -> float:
         """What is added to β_t."""
         return 0.0
 
@@ -52,7 +52,7 @@ class CensoredWidth:
     def beta_in_theory(self, theory: Theory, gamma: float) -> float:
         return self.rule(theory, gamma, 1.0)
 
-    def widening(self, belief: ModelBelief) -> float:
+    def widening(self, belief: ChoiceBelief) -> float:
         return belief.recent_spread()
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from belated.learner.arrays import Array
 from belated.learner.belief import ModelBelief
 from belated.learner.blas import use_one_thread
-from belated.learner.choice.candidates import find_best, join_context
+from belated.learner.choice.candidates import find_best
 from belated.learner.choice.decide import FailureLog, compute_belief, is_look_fit_due, try_hyperparameters, try_refit
 from belated.learner.choice.problem import Cache, Hyperparameters, Problem, Situation
 from belated.learner.gp.scale import RateScale, Scale
@@ -27,17 +27,23 @@ from belated.results import Belief
 Result = TypeVar("Result")
 
 
-def believe_at(known: Knowledge, z: Array, Q: Array, cache: Cache, *, pending: bool) -> Belief:
-    """Mean and std of f at the queries Q in the context z, in the user's units; `pending`: as for the next choice."""
-    rows = join_context(z, Q)
+def believe_at(known: Knowledge, rows: Array, cache: Cache, *, pending: bool) -> Belief:
+    """Mean and std of f at rows of context and query, in the user's units; `pending`: as for the next choice."""
 
     def evaluate(belief: ModelBelief, scale: Scale | RateScale) -> Belief:
-        mean, std = belief.posterior.mean_and_std(rows)
+        mean, std = scale.read(belief.posterior, rows)
         if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(std))):
             raise FloatingPointError
-        return Belief(*scale.describe(mean, std, belief.posterior.level_std(rows)))
+        return Belief(*scale.describe(mean, std))
 
-    return _use_belief(known, z, cache, evaluate, pending)
+    return _use_belief(known, np.empty(0), cache, evaluate, pending)
+
+
+def limit_rates(belief: Belief, h: History) -> Belief:
+    """What is believed about rates: none is below 0, and none above 1 while no conversion counted more than 1."""
+    most = 1.0 if np.max(h.y[h.seen], initial=1.0) <= 1.0 else np.inf
+    mean, low, high = (np.clip(each, 0.0, most) for each in (belief.mean, belief.low, belief.high))
+    return Belief(mean, belief.std, low, high)
 
 
 def find_best_mean(known: Knowledge, situation: Situation, seed: int, cache: Cache) -> Array:
@@ -71,7 +77,9 @@ def _fit_for_look(
     """New hyperparameters where a fit is due; the same question again has the same answer, at no cost."""
     if not is_look_fit_due(problem, h, t, fits):
         return None
-    parts = (h.y, h.lams, h.seen, h.settled, h.pending)
+    parts = [h.y, h.lams, h.seen, h.settled, h.pending]
+    if h.counts is not None:
+        parts += [h.counts.shown, h.counts.converted, h.counts.age]
     key = hash((t, len(fits), problem.bounds, *(part.tobytes() for part in parts)))
     if key not in cache.looks:
         cache.looks = {key: try_refit(problem, h, t, fits[-1] if fits else None, FailureLog())}

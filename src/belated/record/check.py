@@ -8,6 +8,7 @@ I5   at most one effective outcome per trial                       I12  readings
 I6   a duplicate changes nothing                                   I13  mean and std finite, 0 <= var <= prior
 I7   another value is refused; only an amendment changes one       I14  the store itself is intact
 
+In a study of conversions a conversion replaces a 0 that was told before, and a 0 told after it adds nothing (I5, I7).
 Where the study chooses patience itself (I9), it changes only at an ask. Whether an outcome is late depends on the
 patience at the time of the tell.
 
@@ -34,6 +35,8 @@ from belated.record.events import (
     Adjusted,
     Amended,
     Asked,
+    Converted,
+    Counted,
     Ended,
     Event,
     Failed,
@@ -162,6 +165,8 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
     told: dict[int, tuple[float, float | None]] = {}  # the outcomes in effect
     patience, waited_for = settings.patience.m, dict[int, float]()  # the patience now, and when each outcome was told
     failed: dict[int, Failed] = {}
+    counts_people: set[int] = set()  # trials that stand for many
+    decided: set[int] = set()  # trials whose outcome was amended
     keys: set[tuple[str, int]] = set()
     valid: set[tuple[int, float, float | None]] = set()  # every outcome that was in effect, of any trial
     for position, event in enumerate(events, start=1):
@@ -186,6 +191,8 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             if event.key is not None and (event.key, event.part) in keys:
                 flag("I2", number, f"key {event.key!r} was used before")
             keys.add((event.key or "", event.part))
+            if event.shown_over is not None:
+                counts_people.add(event.number)
             last, at_ask = event.number, position if event.part == event.parts - 1 else at_ask
             if fault := _explain_torn(event, events[position : position + 1]):
                 flag("I2", number, fault)
@@ -199,7 +206,19 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
                 told.setdefault(number, (event.value, event.noise))
                 waited_for.setdefault(number, patience)
                 valid.add((number, event.value, event.noise))
-        elif isinstance(event, Repeated) and (number, event.value, event.noise) not in valid:
+        elif isinstance(event, Converted) and number is not None:
+            if not settings.objective.conversions or number not in told:
+                flag("I5", number, "a conversion after a 0 needs a study of conversions, and the 0")
+            elif told[number] == (0.0, None) and number not in decided:
+                told[number], waited_for[number] = (event.value, None), patience
+                valid.add((number, event.value, None))
+        elif isinstance(event, Counted):
+            if not settings.objective.conversions or number not in counts_people:
+                flag("I5", number, "only a trial of a study of conversions that stands for many people has counts")
+                return Counter(events=len(events))
+            if fault := _explain_counts(event):
+                flag("I13", number, fault)
+        elif isinstance(event, Repeated) and not _was_valid(settings, event, valid):
             flag("I6", number, f"{event.value!r} was taken for a duplicate of an outcome that it never had")
         elif isinstance(event, Failed):
             if event.number in failed:
@@ -213,6 +232,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             elif number is not None and event.value is not None:
                 told[number] = (event.value, event.noise)
                 valid.add((number, event.value, event.noise))
+                decided.add(number)
         elif isinstance(event, Adjusted):
             if fault := _explain_misplaced(event, settings, events[position : position + 1]):
                 flag("I9", None, fault)
@@ -220,7 +240,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             patience = event.m
         elif isinstance(event, Ended):
             ended = min(ended, position)
-        if isinstance(event, Told | Repeated) and event.key is not None:
+        if isinstance(event, Told | Converted | Repeated) and event.key is not None:
             if (event.key, 0) in keys:
                 flag("I2", number, f"key {event.key!r} was used before")
             keys.add((event.key, 0))
@@ -234,7 +254,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             flag("I6", number, f"its outcome {told[number][0]!r} told again must be a duplicate")
         if number in waited_for and (trial.status == "late") != (state.table.delay(row) > waited_for[number]):
             flag("I9", number, f"its status is {trial.status} after a delay of {trial.delay!r}")
-        if trial.delay is not None and (not trial.delay >= 0 or row.asked.told_at_once):
+        if trial.delay is not None and (not trial.delay >= 0 or not row.has_delay):
             flag(
                 "I12", number, f"its delay must be at least 0, and none if it was not waited for (got {trial.delay!r})"
             )
@@ -248,6 +268,22 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
         refused=kinds[Refused],
         failed=sum(n not in told for n in failed),
         amended=kinds[Amended],
+    )
+
+
+def _explain_counts(event: Counted) -> str:
+    """What is wrong with the counts of a day."""
+    whole = all(isinstance(n, int) and not isinstance(n, bool) for n in (event.shown, event.converted))
+    if whole and event.shown >= 1 and 0 <= event.converted <= event.shown:
+        return ""
+    return f"{event.converted!r} of {event.shown!r} people cannot have converted"
+
+
+def _was_valid(settings: Settings, event: Repeated, valid: set[tuple[int, float, float | None]]) -> bool:
+    """Whether what was taken for a duplicate was in effect before; a 0 adds nothing to a conversion."""
+    adds_nothing = settings.objective.conversions and event.value == 0.0
+    return (event.number, event.value, event.noise) in valid or (
+        adds_nothing and any(number == event.number for number, _, _ in valid)
     )
 
 
@@ -272,14 +308,16 @@ def _explain_torn(event: Asked, after: Sequence[Event]) -> str:
         return "" if same else f"part {event.part + 2} of its batch of {event.parts} is missing"
     if event.told_at_once and not (isinstance(follower, Told) and follower.number == event.number):
         return "it came with an outcome, which is missing"
+    if event.shown_over is not None and not (isinstance(follower, Counted) and follower.number == event.number):
+        return "it came with counts, which are missing"
     return ""
 
 
 def _list_readings(event: Event) -> Iterator[tuple[str, Any]]:
     """Every number that an event carries: clock readings (at, asked_at, considered_at) and outcomes."""
-    for name in ("at", "asked_at", "considered_at", "value", "noise", "floor"):
+    for name in ("at", "asked_at", "considered_at", "value", "noise", "floor", "shown_over"):
         reading = getattr(event, name, None)
-        if reading is not None or (name == "value" and isinstance(event, Told | Repeated | Refused)):
+        if reading is not None or (name == "value" and isinstance(event, Told | Converted | Repeated | Refused)):
             yield name, reading
 
 
@@ -322,14 +360,14 @@ def check_acknowledged(
     if complete and (extra := sorted(set(kept) - known)):
         flag("I2", extra[0], f"trials {extra} are in the ledger and nobody was answered with them")
     answers = [(number, value, receipt) for number, value, receipt in tells]
-    effective = {e.number: e.value for e in events if isinstance(e, Told)}
+    effective = {e.number: e.value for e in events if isinstance(e, Told | Converted)}
     effective |= {
         e.number: e.value for e in events if isinstance(e, Amended) and e.number is not None and e.value is not None
     }
     first = Counter(number for number, _, receipt in answers if receipt in ("heard", "late"))
     for number, value, receipt in answers:
         if receipt != "refused" and not any(
-            isinstance(e, Told) and (e.number, e.value) == (number, value) for e in events
+            isinstance(e, Told | Converted) and (e.number, e.value) == (number, value) for e in events
         ):
             flag("I8", number, f"{value!r} was acknowledged as {receipt} and is not in the ledger")
     for number in first:

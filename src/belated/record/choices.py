@@ -56,10 +56,9 @@ def prepare_choice(
     state: State, now: float, context: Params | None, fixed: Params | None
 ) -> Callable[[Cache], Decision]:
     """The next query at the clock reading `now`, still to be computed; later events do not change it."""
-    known = gather_knowledge(state, now)
-    situation = find_situation(state, known.history, state.encode_context(context)[1], fixed)
-    rng = np.random.default_rng([state.settings.seed, known.t])
-    return partial(decide, known.problem, known.history, situation, known.fits, rng)
+    history, situation = find_situation(state, now, state.encode_context(context)[1], fixed)
+    rng = np.random.default_rng([state.settings.seed, situation.t])
+    return partial(decide, state.problem, history, situation, list(state.fits), rng)
 
 
 def decode_choice(settings: Settings, x: Array, fixed: Params | None) -> dict[str, Any]:
@@ -67,8 +66,9 @@ def decode_choice(settings: Settings, x: Array, fixed: Params | None) -> dict[st
     return {**settings.space.decode(x), **(fixed or {})}
 
 
-def find_situation(state: State, h: History, z: Array, fixed: Params | None = None) -> Situation:
-    """What the next query is about: its context, what is fixed by hand, and which queries to avoid."""
+def find_situation(state: State, now: float, z: Array, fixed: Params | None = None) -> tuple[History, Situation]:
+    """What the next choice knows, and what it is about: its context, what is fixed by hand, which queries to avoid."""
+    h, fresh = state.history_for_choice(now)
     space, problem, repeats = state.settings.space, state.problem, state.settings.repeats
     given, matching = np.full(space.domain.D, np.nan), None
     if fixed is not None and isinstance(space.domain, Finite):
@@ -79,17 +79,24 @@ def find_situation(state: State, h: History, z: Array, fixed: Params | None = No
             given[problem.compact.columns[i]] = columns
         if problem.Q is not None:
             matching = np.all(np.isnan(given) | (np.abs(problem.Q - given) <= SAME), axis=1)
-    here = np.all(h.X[:, : problem.split] == z, axis=1)
-    away = {"always": np.zeros_like(here), "heard": _list_out(state, h), "never": ~h.gone}[repeats] & here
-    return Situation(
+    taken, turn = np.empty((0, space.domain.D)), 0
+    if repeats != "always" or len(problem.moves) > 1:
+        here, fresh_here = (np.all(X[:, : problem.split] == z, axis=1) for X in (h.X, fresh))
+        away = {"always": np.zeros_like(here), "heard": _list_out(state, h), "never": ~h.gone}[repeats] & here
+        taken = h.X[away, problem.split :]
+        if repeats != "always":
+            taken = np.vstack([taken, fresh[fresh_here, problem.split :]])
+        turn = int(np.sum(here & ~h.by_hand)) + int(np.sum(fresh_here))
+    return h, Situation(
         t=state.next_number,
-        turn=int(np.sum(here & ~h.by_hand)),
+        turn=turn,
         z=z,
         given=given,
         open=matching,
-        taken=h.X[away, problem.split :],
+        taken=taken,
         strict=repeats == "never",
         shift=state.shift,
+        fresh=fresh,
     )
 
 
@@ -127,8 +134,8 @@ def replay_choice(settings: Settings, events: Iterable[Event], asked: Asked) -> 
 
 def _measure_gap(state: State, asked: Asked, choice: Decision) -> float:
     """How much worse a recorded query is than this choice, as a share of the acquisition's range."""
-    history = state.history(asked.considered_at)
-    situation = find_situation(state, history, state.encode_context(asked.context)[1], asked.fixed)
+    z = state.encode_context(asked.context)[1]
+    history, situation = find_situation(state, asked.considered_at, z, asked.fixed)
     rng = np.random.default_rng([state.settings.seed, asked.number])
     fits = state.fits if choice.fitted is None else [*state.fits, choice.fitted]
     x = state.settings.space.encode(asked.params)

@@ -29,6 +29,7 @@ class Asked:
     part: int = 0  # of a batch
     parts: int = 1
     knew_trials: int | None = None  # how many earlier trials the choice knew: all of them
+    shown_over: float | None = None  # seconds: it was shown to many people in this time, whose outcomes are counted
     versions: Mapping[str, str] | None = None  # of the libraries that computed it; None: those of the choice before it
 
 
@@ -44,14 +45,35 @@ class Told:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Converted:
+    """A conversion was told of a trial that was told 0 before; the conversion stands."""
+
+    number: int
+    value: float
+    at: float  # when it came
+    key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Repeated:
-    """A known outcome was told again with a new key; kept so that this key gives the same receipt for good."""
+    """A known outcome was told again with a new key (or 0 after a conversion); kept so that this key gives the same
+    receipt for good."""
 
     number: int
     value: float
     noise: float | None
     at: float
     key: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counted:
+    """How many people were shown a query, and how many of them had converted, by some time."""
+
+    number: int
+    shown: int
+    converted: int
+    at: float  # what is counted happened before it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,11 +125,13 @@ class Ended:
     at: float
 
 
-Event = Asked | Told | Repeated | Refused | Failed | Amended | Adjusted | Ended
+Event = Asked | Told | Converted | Counted | Repeated | Refused | Failed | Amended | Adjusted | Ended
 
 KINDS: dict[str, type[Event]] = {
     "asked": Asked,
     "told": Told,
+    "converted": Converted,
+    "counted": Counted,
     "repeated": Repeated,
     "refused": Refused,
     "failed": Failed,

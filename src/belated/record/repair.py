@@ -90,5 +90,5 @@ def _list_sound(place: Store, name: str) -> tuple[list[Row], str]:
 def _needs_another(event: Event) -> bool:
     """Whether it was written together with the event after it: in a batch, with its outcome, or before its ask."""
     if isinstance(event, Asked):
-        return event.part < event.parts - 1 or event.told_at_once
+        return event.part < event.parts - 1 or event.told_at_once or event.shown_over is not None
     return isinstance(event, Adjusted)

@@ -17,7 +17,7 @@ from belated.errors import InvalidInput, Unreadable
 from belated.learner.arrays import Array
 from belated.learner.choice.problem import Hyperparameters, Problem
 from belated.learner.gp.domain import Finite
-from belated.learner.history import History
+from belated.learner.history import History, unroll_counts
 from belated.objective import Objective
 from belated.patience import Patience
 from belated.record.events import Adjusted, Amended, Asked, Ended, Event
@@ -33,9 +33,12 @@ class State:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings  # with floor and limits as amended, and the patience of now
         self.problem: Problem = settings.problem  # the settings as the learner takes them
-        self.table = TrialTable(self.problem.split + settings.space.domain.D, settings.patience.by_clock)
+        self.table = TrialTable(
+            self.problem.split + settings.space.domain.D, settings.patience.by_clock, settings.objective.conversions
+        )
         self.fits: list[Hyperparameters] = []
         self._objectives = [(0, settings.objective)]  # each with the position from which it is in force
+        self._contexts: dict[tuple[tuple[str, str], ...], tuple[dict[str, Any], Array]] = {}  # encoded before
         self.closed = False
         self.versions: Mapping[str, str] | None = None  # of the libraries that computed the newest choice
         self.shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
@@ -98,7 +101,15 @@ class State:
 
     def history(self, now: float) -> History:
         """What the choice of the next query knows at the clock reading `now`; later events do not change it."""
-        return self.table.history(now, self.settings.patience.m, self.settings.late)
+        history = self.table.history(now, self.settings.patience.m, self.settings.late)
+        return history if self.problem.conversions else unroll_counts(history)
+
+    def history_for_choice(self, now: float) -> tuple[History, Array]:
+        """The same for a choice: where conversions are chosen by the clock, without the queries that were asked at this
+        very moment; and those queries, in their contexts."""
+        if not (self.problem.conversions and self.settings.patience.by_clock):
+            return self.history(now), np.empty((0, self.table.columns))
+        return self.table.history_before(now, self.settings.patience.m, self.settings.late)
 
     def status(self, number: int, now: float) -> Status:
         return self.table.status(number, now, self.settings.patience.m)
@@ -122,10 +133,14 @@ class State:
 
     def encode(self, asked: Asked) -> list[float]:
         """Context and query as columns."""
-        query = self.settings.space.encode_as_list(asked.params)
-        if self.settings.context is None and asked.context is None:
+        return self.encode_row(asked.params, asked.context)
+
+    def encode_row(self, params: Params, context: Params | None) -> list[float]:
+        """Context and query as columns."""
+        query = self.settings.space.encode_as_list(params)
+        if self.settings.context is None and context is None:
             return query
-        z: list[float] = self.encode_context(asked.context)[1].tolist()
+        z: list[float] = self.encode_context(context)[1].tolist()
         return z + query
 
     def encode_context(self, context: Params | None) -> tuple[dict[str, Any] | None, Array]:
@@ -137,8 +152,14 @@ class State:
             return None, np.empty(0)
         if context is None:
             raise InvalidInput(f"context must be given: {', '.join(space.names)}")
-        z = space.encode(context)
-        return space.as_given(context), z
+        if not isinstance(context, dict) or not all(isinstance(value, str) for value in context.values()):
+            z = space.encode(context)
+            return space.as_given(context), z
+        key = tuple(context.items())  # of text there are few, and they come again and again
+        if key not in self._contexts:
+            z = space.encode(context)
+            self._contexts[key] = space.as_given(context), z
+        return self._contexts[key]
 
     def check_fixed(self, params: Params) -> dict[str, Any]:
         """Coordinates fixed by hand as plain values, if they lie in the space."""

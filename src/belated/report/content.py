@@ -13,9 +13,9 @@ from belated.delays.report import DelayReport
 from belated.errors import SilenceWarning
 from belated.learner.blas import describe_versions
 from belated.plotting.study.marks import choose_unit
-from belated.plotting.study.view import StudyView, ViewedStudy
+from belated.plotting.study.view import StudyView, ViewedStudy, format_expected
 from belated.record.events import Adjusted, Amended, Asked, Event, Failed, Told
-from belated.results import Trial
+from belated.results import BestQuery, Trial
 from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Parameter
@@ -44,7 +44,7 @@ class ReportedStudy(ViewedStudy, Protocol):
     def closed(self) -> bool: ...
     @property
     def head(self) -> str: ...
-    def best(self, context: Params | None = None) -> Trial: ...
+    def best(self, context: Params | None = None) -> BestQuery: ...
     def delays(self) -> DelayReport: ...
 
 
@@ -68,6 +68,18 @@ def format_number(value: object) -> str:
 def format_outcome(settings: Settings, value: float | None) -> str:
     """An outcome with its unit."""
     return "" if value is None else f"{format_number(value)}{'' if settings.unit is None else f' {settings.unit}'}"
+
+
+def describe_best(settings: Settings, best: BestQuery) -> str:
+    """The best outcome as told; the rate of conversions with its interval."""
+    return format_outcome(settings, best.value) if best.trial is not None else format_expected(best, settings.unit)
+
+
+def describe_trials(best: BestQuery) -> str:
+    """Which trial it was, or how often it was tried."""
+    if best.trial is not None:
+        return f"Trial {best.trial.number}."
+    return f"Asked {format_count(best.asked, 'time')}, heard {format_count(best.heard, 'time')}."
 
 
 def describe_question(settings: Settings) -> list[str]:
@@ -128,27 +140,45 @@ def format_date(view: StudyView, at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}"
 
 
-def tabulate_trials(view: StudyView, trials: Sequence[Trial], *, waiting: bool) -> ReportTable:
-    """Trials with their params; `waiting` ones with how long they have been out, others with how they ended."""
-    settings, now = view.study.settings, view.start + view.seconds
+def tabulate_unheard(view: StudyView) -> ReportTable:
+    """The queries without an outcome, and how long each has been out."""
+    trials = [trial for trial in view.trials if trial.status in ("pending", "expired")]
+    now = view.start + view.seconds
+    size, unit = choose_unit(max([0.0, *(now - trial.asked_at for trial in trials)]))
+    if view.by_clock:
+        ends = [[f"{(now - trial.asked_at) / size:.1f}"] for trial in trials]
+    else:
+        unit, ends = "rounds", [[str(len(view.trials) + 1 - trial.number)] for trial in trials]
+    return tabulate_queries(view, trials, [f"out for ({unit})"], ends)
+
+
+def tabulate_trials(view: StudyView) -> ReportTable:
+    """Every trial, the newest first, and how it ended."""
+    trials = view.trials[::-1]
+    ends = [[trial.failure or trial.status, format_end(trial)] for trial in trials]
+    return tabulate_queries(view, trials, ["status", view.study.settings.outcome_label], ends)
+
+
+def format_end(trial: Trial) -> str:
+    """The outcome, or the people it counts; empty where there is none."""
+    if trial.counted_at is not None:
+        return f"{trial.converted} of {trial.shown}"
+    return "" if trial.outcome is None else format_number(trial.outcome)
+
+
+def tabulate_queries(
+    view: StudyView, trials: Sequence[Trial], titles: Sequence[str], ends: Sequence[Sequence[str]]
+) -> ReportTable:
+    """Trials with their params and the time at which they were asked; `ends` has the last columns, one row each."""
+    settings, rows = view.study.settings, []
     spaces = [settings.space, *([] if settings.context is None else [settings.context])]
-    ages = [now - trial.asked_at for trial in trials]
-    size, unit = choose_unit(max([0.0, *ages])) if view.by_clock else (1.0, "rounds")
-    ends = [f"out for ({unit})"] if waiting else ["status", settings.outcome_label]
-    rows = []
-    for trial, age in list(zip(trials, ages, strict=True))[:MOST_ROWS]:
+    for trial, end in list(zip(trials, ends, strict=True))[:MOST_ROWS]:
         values = [format_number(v) for part in (trial.params, trial.context or {}) for v in part.values()]
-        out = f"{age / size:.1f}" if view.by_clock else str(len(view.trials) + 1 - trial.number)
-        end = (
-            [out]
-            if waiting
-            else [trial.failure or trial.status, format_number(trial.outcome) if trial.outcome is not None else ""]
-        )
-        rows.append([str(trial.number), *(values), format_date(view, trial.asked_at), *end])
+        rows.append([str(trial.number), *values, format_date(view, trial.asked_at), *end])
     names = [space.format_label(name) for space in spaces for name in space.names]
-    titles = ["trial", *names, "asked", *ends]
-    numeric = {0, len(titles) - 1} | {i + 1 for i in range(len(names)) if all(_is_numeral(row[i + 1]) for row in rows)}
-    return ReportTable(titles, rows, frozenset(numeric), max(0, len(trials) - MOST_ROWS))
+    every = ["trial", *names, "asked", *titles]
+    numeric = {i for i in range(1, len(names) + 1) if all(_is_numeral(row[i]) for row in rows)}
+    return ReportTable(every, rows, frozenset({0, len(every) - 1, *numeric}), max(0, len(trials) - MOST_ROWS))
 
 
 def _is_numeral(text: str) -> bool:
@@ -210,8 +240,7 @@ def describe_patience(event: Adjusted) -> str:
 
 def describe_stand(view: StudyView, closed: bool) -> str:
     """How many trials there are of each status."""
-    counts = {status: view.count(status) for status in ("heard", "late", "pending", "expired", "failed")}
-    listed = ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "none asked yet"
+    listed = ", ".join(f"{count} {status}" for status, count in view.counts.items()) or "none asked yet"
     return f"{format_count(len(view.trials), 'trial')}: {listed}.{' The study is closed.' if closed else ''}"
 
 

@@ -10,20 +10,22 @@ from belated.plotting.study.view import read_study_view
 from belated.report.charts import draw_belief_charts, draw_delays_chart, draw_pair_chart, draw_progress_chart
 from belated.report.content import (
     ReportedStudy,
+    describe_best,
     describe_delays,
     describe_question,
     describe_silence,
     describe_stand,
+    describe_trials,
     format_date,
-    format_outcome,
     list_params,
     list_versions,
     tabulate_amendments,
     tabulate_failures,
     tabulate_space,
     tabulate_trials,
+    tabulate_unheard,
 )
-from belated.results import Trial
+from belated.results import BestQuery
 from belated.validation import Params
 from belated.version import __version__
 
@@ -37,7 +39,6 @@ def render_report(study: ReportedStudy, context: Params | None = None) -> str:
     view, events, settings = read_study_view(study, context), study.events(), study.settings
     pair = find_strongest_pair(view)
     best = find_best(study)
-    unheard = [trial for trial in view.trials if trial.status in ("pending", "expired")]
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True).from_string(
         (files("belated.report") / "page.html").read_text(encoding="utf-8")
     )
@@ -47,12 +48,13 @@ def render_report(study: ReportedStudy, context: Params | None = None) -> str:
         stand=describe_stand(view, study.closed),
         question=describe_question(settings),
         expected=view.expected,
-        recommended=None if view.recommended is None else list_params(settings.space, view.recommended),
+        recommended=None if view.recommended is None else list_params(settings.space, view.recommended.params),
         context=None
         if view.context is None or settings.context is None
         else list_params(settings.context, view.context),
         best=best,
-        best_outcome="" if best is None else format_outcome(settings, best.outcome),
+        best_worth="" if best is None else describe_best(settings, best),
+        best_note="" if best is None else describe_trials(best),
         best_params=[] if best is None else list_params(settings.space, best.params),
         space=tabulate_space(settings.space),
         around=None if settings.context is None else tabulate_space(settings.context),
@@ -64,10 +66,10 @@ def render_report(study: ReportedStudy, context: Params | None = None) -> str:
         left_out=view.left_out,
         delays=draw_delays_chart(view),
         delay_words=describe_delays(study),
-        unheard=tabulate_trials(view, unheard, waiting=True),
+        unheard=tabulate_unheard(view),
         failures=tabulate_failures(view, events),
         amendments=tabulate_amendments(view, events),
-        trials=tabulate_trials(view, view.trials[::-1], waiting=False),
+        trials=tabulate_trials(view),
         versions=list_versions(events),
         algorithm=settings.algorithm.name,
         seed=settings.seed,
@@ -79,8 +81,8 @@ def render_report(study: ReportedStudy, context: Params | None = None) -> str:
     return rendered
 
 
-def find_best(study: ReportedStudy) -> Trial | None:
-    """The trial with the best outcome; None while there is none."""
+def find_best(study: ReportedStudy) -> BestQuery | None:
+    """What is best of all that was tried; None while nothing was heard."""
     try:
         return study.best()
     except NothingHeard:

@@ -24,7 +24,7 @@ AMENDED = {"event": "amended", "value": 0.7, "reason": "typo", "at": 8.0, "known
     ("ends", "sentence"),
     [
         ({"history": 3}, "history must be a list of steps (got 3)"),
-        ({"history": [3]}, "must be an object whose event is one of told, refused, failed, amended (got 3)"),
+        ({"history": [3]}, "must be an object whose event is one of told, converted, refused, failed, amended (got 3)"),
         ({"history": [{**STEP, "event": "asked"}]}, "must be an object whose event is one of"),
         ({"history": [{**STEP, "why": "?"}]}, "told has no field 'why' (it has value, noise, at, known_from)"),
         ({"history": [{**STEP, "value": True}]}, "value must be a number (got True)"),

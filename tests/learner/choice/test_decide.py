@@ -116,6 +116,7 @@ def situation(problem: Problem, t: int, **changes) -> Situation:
         taken=np.empty((0, D)),
         strict=False,
         shift=np.random.default_rng(1).random(d),
+        fresh=np.empty((0, problem.split + D)),
     )
     return replace(plain, **changes)
 

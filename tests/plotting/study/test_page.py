@@ -183,8 +183,7 @@ def test_names_and_units_are_shown() -> None:
 
 def test_the_recommended_point_has_its_value_and_interval() -> None:
     view = view_study(make_one_coordinate)
-    belief = view.study.posterior([view.recommended])
-    assert any(f", {format_expected(belief)}:" in text for text in read_texts(view))
+    assert any(f", {format_expected(view.study.recommend())}:" in text for text in read_texts(view))
 
 
 def test_a_crowd_of_pending_is_a_density() -> None:

@@ -38,7 +38,7 @@ def test_the_mean_shown_is_the_studys() -> None:
         return kind[name].options[int(at)] if isinstance(kind[name], Choice) else type(kind[name].low)(at)
 
     corner = {pair.across.name: value(pair.across.name, pair.x[-1]), pair.up.name: value(pair.up.name, pair.y[0])}
-    belief = view.study.posterior([{**view.recommended, **corner}])
+    belief = view.study.posterior([{**view.recommended.params, **corner}])
     assert pair.mean[0, -1] == pytest.approx(float(belief.mean[0]))
 
 

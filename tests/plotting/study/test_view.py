@@ -7,7 +7,7 @@ import pytest
 
 from belated.learner.delays.survival import kaplan_meier
 from belated.plotting.study.view import GRID, format_expected, is_squashed, read_study_view
-from belated.results import Belief
+from belated.results import BestQuery
 from tests.plotting.studies import (
     DAY,
     make_amended,
@@ -53,7 +53,7 @@ def test_the_belief_shown_is_the_studys(make) -> None:
     assert view.recommended == study.recommend(view.context)
     spaces = [study.settings.space, *([study.settings.context] if study.settings.context else [])]
     assert [s.name for s in view.slices] == [name for space in spaces for name in space.names]
-    at = study.posterior([view.recommended], view.context)
+    at = study.posterior([view.recommended.params], view.context)
     for piece in view.slices:
         assert piece.here[1] == pytest.approx(float(at.mean[0]))
         assert np.all(np.diff(piece.x) >= 0)
@@ -61,7 +61,7 @@ def test_the_belief_shown_is_the_studys(make) -> None:
         assert len(piece.heard) == view.count("heard") + view.count("late")
     piece = view.slices[0]
     if not piece.whole:
-        values = [{**view.recommended, piece.name: float(x)} for x in piece.x[::40]]
+        values = [{**view.recommended.params, piece.name: float(x)} for x in piece.x[::40]]
         belief = study.posterior(values, view.context)
         for shown, expected in zip(
             (piece.low, piece.mean, piece.high), (belief.low, belief.mean, belief.high), strict=True
@@ -131,7 +131,8 @@ def test_one_empty_stretch_squashes_an_axis(times: list[float], squashed: bool) 
     ],
 )
 def test_what_is_expected_has_as_many_digits_as_are_known(mean: float, low: float, high: float, words: str) -> None:
-    assert format_expected(Belief(*(np.array([v]) for v in (mean, 0.0, low, high))), "g") == words
+    best = BestQuery(params={}, value=mean, quantity="mean", low=low, high=high, asked=1, heard=1)
+    assert format_expected(best, "g") == words
 
 
 def test_the_newest_reason_counts() -> None:

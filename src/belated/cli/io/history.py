@@ -14,18 +14,25 @@ from typing import Any
 
 from belated import Study
 from belated.errors import AlreadyEnded, AlreadyTold, InvalidInput
-from belated.record.events import NAMES, Amended, Asked, Event, Failed, Refused, Told, event_to_dict
+from belated.record.events import NAMES, Amended, Asked, Converted, Event, Failed, Refused, Told, event_to_dict
 from belated.results import FAILURES, Failure, takes_outcome
 from belated.validation import format_value, require_number, require_time, require_whole
 
-TrialEvent = Told | Refused | Failed | Amended
+TrialEvent = Told | Converted | Refused | Failed | Amended
 FIELDS = {
     "told": ("value", "noise", "at", "known_from"),
+    "converted": ("value", "at", "known_from"),
     "refused": ("value", "noise", "at", "known_from"),
     "failed": ("kind", "at", "known_from"),
     "amended": ("value", "noise", "reason", "at", "known_from"),
 }
-EVENTS: dict[str, type[TrialEvent]] = {"told": Told, "refused": Refused, "failed": Failed, "amended": Amended}
+EVENTS: dict[str, type[TrialEvent]] = {
+    "told": Told,
+    "converted": Converted,
+    "refused": Refused,
+    "failed": Failed,
+    "amended": Amended,
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ def collect_steps(events: Iterable[Event]) -> dict[int, list[HistoryStep]]:
             if event.told_at_once:
                 undelayed.add(event.number)
         if isinstance(event, TrialEvent) and event.number is not None:
-            keyless = replace(event, key=None) if isinstance(event, Told) else event
+            keyless = replace(event, key=None) if isinstance(event, Told | Converted) else event
             known_from = None if isinstance(event, Told) and event.number in undelayed else asked + 1
             steps.setdefault(event.number, []).append(HistoryStep(replace(keyless, number=0), known_from))
     return steps
@@ -75,11 +82,10 @@ def parse_step(given: object) -> HistoryStep:
             raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {format_value(given.get('kind'))})")
         fields["kind"] = given["kind"]
     else:
+        fields["value"] = require_number(given.get("value"))
+    if "noise" in FIELDS[name]:
         noise = given.get("noise")
-        fields |= {
-            "value": require_number(given.get("value")),
-            "noise": None if noise is None else require_number(noise, "noise"),
-        }
+        fields["noise"] = None if noise is None else require_number(noise, "noise")
     if name == "amended":
         fields["reason"] = given.get("reason")  # the study itself checks it
     if name == "told" and "known_from" not in given:
@@ -100,6 +106,8 @@ def find_end(steps: Iterable[HistoryStep]) -> TrialEnd:
             failure = event.kind
         elif isinstance(event, Amended) or (isinstance(event, Told) and takes_outcome(outcome is not None, failure)):
             outcome, noise, failure = event.value, event.noise, None
+        elif isinstance(event, Converted):
+            outcome = event.value
     return outcome, noise, failure
 
 
@@ -128,8 +136,9 @@ def repeat_event(study: Study, trial: int, event: TrialEvent) -> bool:
             return study.fail(trial, event.kind).failure != before
         if isinstance(event, Amended) and event.value is not None:
             return study.amend(trial, event.value, noise=event.noise, reason=event.reason) is not None
-        if isinstance(event, Told):
-            return study.tell(trial, event.value, noise=event.noise, at=event.at).status != "duplicate"
+        if isinstance(event, Told | Converted):
+            noise = event.noise if isinstance(event, Told) else None
+            return study.tell(trial, event.value, noise=noise, at=event.at).status != "duplicate"
         if isinstance(event, Refused):
             try:
                 study.tell(trial, event.value, noise=event.noise, at=event.at)

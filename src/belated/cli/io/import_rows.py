@@ -8,11 +8,13 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from belated import Study
+from belated.cli.io.count_rows import counts_people, import_counts
 from belated.cli.io.files import LineErrors
 from belated.cli.io.history import HistoryStep, collect_steps, find_missing, find_untold, repeat_event
 from belated.cli.io.rows import TrialIdentity, TrialRow, identify, make_key, parse_row, read_file_rows
@@ -33,17 +35,35 @@ class ImportCounts:
     amended: int
     pending_before: int  # queries that were pending before the import; they are `new` rounds older now
     aged: bool  # whether that matters: it does not where patience is a time
+    days: int = 0  # of the new trials: those that count people
+    restated: int = 0  # counts of days that were here before
+    nobody: int = 0  # rows without anybody shown, left out
 
 
-def import_file(study: Study, path: Path) -> ImportCounts:
-    """Make every row of a file a trial of the study."""
-    errors = LineErrors(path)
+def import_file(study: Study, path: Path, as_of: float | datetime | None = None) -> ImportCounts:
+    """Make every row of a file a trial of the study, or the counts of one.
+
+    as_of  until when people are counted, where the rows do not say it; None: now"""
+    errors, nested = LineErrors(path), path.suffix.lower() != ".csv"
+    file_rows = read_file_rows(study, path, errors)
+    people = [row for row in file_rows if counts_people(row)]
     rows: list[TrialRow] = []
-    for file_row in read_file_rows(study, path, errors):
-        with errors.collect(file_row.line):
-            rows.append(parse_row(study, file_row, nested=path.suffix.lower() != ".csv"))
+    for file_row in file_rows:
+        if not counts_people(file_row):
+            with errors.collect(file_row.line):
+                rows.append(parse_row(study, file_row, nested))
     refuse_repeated_numbers(rows, errors)
-    return import_rows(study, rows, errors)
+    pending = sum(trial.status == "pending" for trial in study.trials())
+    totals = import_counts(study, people, errors, as_of, nested=nested)
+    counts = import_rows(study, rows, errors)
+    return replace(
+        counts,
+        rows=len(file_rows),
+        new=counts.new + totals.days,
+        known=counts.known + len(people) - totals.days - totals.nobody,
+        pending_before=pending,
+        **asdict(totals),
+    )
 
 
 def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors) -> ImportCounts:

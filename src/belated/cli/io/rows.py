@@ -22,15 +22,17 @@ from typing import Any
 from belated import Study, Trial
 from belated.cli.io.cells import FORMULAS, ParameterTexts, parse_decimal, parse_integer, parse_time
 from belated.cli.io.files import FileRow, LineErrors, read_csv, read_json_lines
-from belated.cli.io.history import HistoryStep, TrialEnd, find_end, parse_step
+from belated.cli.io.history import HistoryStep, TrialEnd, collect_steps, find_end, parse_step
 from belated.errors import InvalidInput
-from belated.record.events import Failed, Told
+from belated.record.events import Counted, Event, Failed, Told
 from belated.results import FAILURES, Failure
 from belated.space.encoding import Space
 from belated.validation import format_value, freeze, require_number, require_time, require_whole
 
 FIELDS = ("number", "asked_at", "outcome", "noise", "told_at", "known_from", "failure")
+COUNT_FIELDS = ("day", "shown", "converted", "as_of")  # where a row counts people
 ALIASES = {"value": "outcome", "at": "asked_at"}
+IMPORTED = "import "  # begins the keys of imported trials
 MOST_TRIALS = 10**9  # a number beyond it is a mistake
 
 
@@ -100,10 +102,21 @@ def list_ends(trial: Trial) -> list[Any]:
     return [trial.outcome, trial.noise, *told, trial.failure]
 
 
-def build_row(trial: Trial, steps: Sequence[HistoryStep] = ()) -> dict[str, Any]:
+def list_counts(trial: Trial) -> list[float | None]:
+    """What a trial counts, as COUNT_FIELDS have it."""
+    return [None if trial.counted_at is None else trial.asked_at, trial.shown, trial.converted, trial.counted_at]
+
+
+def build_row(trial: Trial, steps: Sequence[HistoryStep] = (), statements: Sequence[Counted] = ()) -> dict[str, Any]:
     row: dict[str, Any] = {"number": trial.number, "params": dict(trial.params)}
     if trial.context is not None:
         row["context"] = dict(trial.context)
+    if trial.counted_at is not None:
+        row |= dict(zip(COUNT_FIELDS, list_counts(trial), strict=True))
+        row["statements"] = [
+            {"shown": event.shown, "converted": event.converted, "as_of": event.at} for event in statements
+        ]
+        return row
     row["asked_at"] = trial.asked_at
     row |= {name: value for name, value in zip(FIELDS[2:], list_ends(trial), strict=True) if value is not None}
     if steps and not (len(steps) == 1 and isinstance(steps[0].event, Told)):
@@ -111,21 +124,29 @@ def build_row(trial: Trial, steps: Sequence[HistoryStep] = ()) -> dict[str, Any]
     return row
 
 
-def format_json_lines(trials: Iterable[Trial], steps: Mapping[int, Sequence[HistoryStep]]) -> Iterator[str]:
-    rows = (build_row(trial, steps.get(trial.number, ())) for trial in trials)
+def format_json_lines(trials: Iterable[Trial], events: Iterable[Event]) -> Iterator[str]:
+    happened = list(events)
+    steps, statements = collect_steps(happened), dict[int, list[Counted]]()
+    for event in happened:
+        if isinstance(event, Counted):
+            statements.setdefault(event.number, []).append(event)
+    rows = (build_row(trial, steps.get(trial.number, ()), statements.get(trial.number, ())) for trial in trials)
     return (json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
 
-def format_csv(study: Study, trials: Iterable[Trial]) -> Iterator[str]:
+def format_csv(study: Study, trials: Sequence[Trial]) -> Iterator[str]:
     space, context = study.settings.space, study.settings.context
     query, around = ParameterTexts(space), None if context is None else ParameterTexts(context)
     z = () if context is None else context.names
-    yield _format_line(["number", *map(name_column, space.names), *(f"context.{name}" for name in z), *FIELDS[1:]])
+    people = COUNT_FIELDS if any(trial.counted_at is not None for trial in trials) else ()
+    columns = [*map(name_column, space.names), *(f"context.{name}" for name in z)]
+    yield _format_line(["number", *columns, *FIELDS[1:], *people])
     for trial in trials:
         cells = [str(trial.number), *(query.format(name, trial.params[name]) for name in space.names)]
         if around is not None and trial.context is not None:
             cells += [around.format(name, trial.context[name]) for name in z]
-        ends = [trial.asked_at, *list_ends(trial)]
+        ends: list[Any] = [trial.asked_at if trial.counted_at is None else None, *list_ends(trial)]
+        ends += list_counts(trial) if people else []
         yield _format_line([*cells, *("" if v is None else v if isinstance(v, str) else repr(v) for v in ends)])
 
 
@@ -145,7 +166,8 @@ def read_file_rows(study: Study, path: Path, errors: LineErrors) -> list[FileRow
         return read_json_lines(path, errors)
     if ending != ".csv":
         raise InvalidInput(f"FILE must end in .csv or .jsonl (got {path})")
-    return read_csv(path, errors, known=[*list_columns(study), *ALIASES, "key"])
+    people = COUNT_FIELDS if study.settings.outcomes == "conversion" else ()
+    return read_csv(path, errors, known=[*list_columns(study), *ALIASES, "key", *people])
 
 
 def list_columns(study: Study) -> list[str]:
@@ -176,9 +198,7 @@ def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
     if context is not None and around is not None:
         context.encode(around)
         around = context.as_given(around)
-    failure = ends.get("failure")
-    if failure is not None and failure not in FAILURES:
-        raise InvalidInput(f"failure must be one of {', '.join(FAILURES)} (got {format_value(failure)})")
+    failure = parse_failure(ends.get("failure"))
     if failure is not None and "outcome" in ends:
         raise InvalidInput("a row has an outcome or a failure, not both")
     key = ends.get("key", "")
@@ -199,6 +219,14 @@ def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
         history=history,
         key=key,
     )
+
+
+def parse_failure(given: object) -> Failure | None:
+    """How a trial failed; None where the row does not say."""
+    kind = next((kind for kind in FAILURES if kind == given), None)
+    if kind is None and given is not None:
+        raise InvalidInput(f"failure must be one of {', '.join(FAILURES)} (got {format_value(given)})")
+    return kind
 
 
 def _parse_history(ends: Mapping[str, Any]) -> tuple[HistoryStep, ...]:
@@ -292,10 +320,10 @@ def identify(thing: TrialRow | Trial) -> TrialIdentity:
 def make_key(row: TrialRow, before: Counter[str]) -> str:
     """The key of a row: its own, or one made of its content and of how often that content came before in the file."""
     if row.key:
-        return f"import {row.key}"
+        return f"{IMPORTED}{row.key}"
     content: list[Any] = [dict(row.params), row.context and dict(row.context), row.asked_at]
     if row.asked_at is None:
         content += [row.outcome, row.noise, row.told_at, row.failure]
     text = json.dumps(content, sort_keys=True)
     before[text] += 1
-    return "import " + hashlib.sha256(f"{text} {before[text]}".encode()).hexdigest()[:32]
+    return IMPORTED + hashlib.sha256(f"{text} {before[text]}".encode()).hexdigest()[:32]

@@ -1,17 +1,22 @@
-"""The outcomes of a CSV file, told all or nothing."""
+"""The outcomes and failures of a CSV file, told all or nothing."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from belated import Study
 from belated.cli.io.cells import parse_decimal, parse_integer, parse_time
 from belated.cli.io.files import LineErrors, read_csv
-from belated.cli.io.rows import list_columns
+from belated.cli.io.rows import IMPORTED, list_columns, parse_failure
 from belated.cli.io.transaction import apply_at_once
-from belated.errors import InvalidInput
+from belated.errors import InvalidInput, UnknownTrial
+from belated.record.events import Asked, Event
+from belated.results import Failure
+from belated.validation import format_value
+from belated.wording import format_count
 
 ALIASES = {"outcome": "value", "told_at": "at"}  # so that a file of `belated export` can be told
 
@@ -22,25 +27,29 @@ class TellCounts:
 
     told: int  # the late ones included
     late: int
-    duplicate: int
-    empty: int  # rows without a value
+    failed: int
+    duplicate: int  # told or failed before, in the same way
+    empty: int  # rows without a value and a failure
     flags: tuple[str, ...]  # outcomes that are worse than the floor
 
 
 def tell_csv(url: str, name: str, path: Path) -> TellCounts:
-    """Tell the outcomes of a CSV with the columns number, value (or outcome), and maybe at (or told_at) and noise."""
+    """Tell a CSV: the columns number or key, value (or outcome) or failure, and maybe at (or told_at) and noise."""
     return apply_at_once(url, name, lambda study: _tell_rows(study, path))
 
 
 def _tell_rows(study: Study, path: Path) -> TellCounts:
-    known = ["number", "value", "at", *list_columns(study)]
-    counts, flags, errors = Counter[str](), [], LineErrors(path)
-    for row in read_csv(path, errors, required=("number", "value|outcome"), known=known):
+    known = ["number", "value", "at", *list_columns(study), "key"]
+    counts, flags, errors, keys = Counter[str](), [], LineErrors(path), list_keys(study.events())
+    for row in read_csv(path, errors, required=("number|key", "value|outcome|failure"), known=known):
         with errors.collect(row.line):
             cells = {ALIASES.get(title, title): text for title, text in row.cells.items()}
-            if "number" not in cells:
-                raise InvalidInput("number is missing")
-            number = study.trial(parse_integer(cells["number"], "number")).number
+            number, failure = find_trial(study, keys, cells), parse_failure(cells.get("failure"))
+            if "value" in cells and failure is not None:
+                raise InvalidInput("a row has an outcome or a failure, not both")
+            if failure is not None:
+                counts[_fail(study, number, failure)] += 1
+                continue
             if "value" not in cells:
                 counts["empty"] += 1
                 continue
@@ -54,7 +63,41 @@ def _tell_rows(study: Study, path: Path) -> TellCounts:
     return TellCounts(
         told=counts["heard"] + counts["late"],
         late=counts["late"],
+        failed=counts["failed"],
         duplicate=counts["duplicate"],
         empty=counts["empty"],
         flags=tuple(flags),
     )
+
+
+def _fail(study: Study, number: int, failure: Failure) -> str:
+    before = study.trial(number).failure
+    study.fail(number, failure)
+    return "failed" if before is None else "duplicate"
+
+
+def list_keys(events: Iterable[Event]) -> dict[str, list[int]]:
+    """The numbers of the trials that were asked or added with each key; of an import, the key of its row."""
+    keys: dict[str, list[int]] = {}
+    for event in events:
+        if isinstance(event, Asked) and event.key is not None:
+            keys.setdefault(event.key.removeprefix(IMPORTED), []).append(event.number)
+    return keys
+
+
+def find_trial(study: Study, keys: Mapping[str, list[int]], cells: Mapping[str, str]) -> int:
+    """The number of the trial that a row means, by its number or its key."""
+    if "number" not in cells and "key" not in cells:
+        raise InvalidInput("number and key are missing")
+    named = [study.trial(parse_integer(cells["number"], "number")).number] if "number" in cells else []
+    if "key" not in cells:
+        return named[0]
+    key = cells["key"]
+    if key not in keys:
+        raise UnknownTrial(f"there is no trial with the key {format_value(key)}")
+    meant = keys[key]
+    if named and named[0] not in meant:
+        raise InvalidInput(f"trial {named[0]} does not have the key {format_value(key)}; trial {meant[0]} has it")
+    if not named and len(meant) > 1:
+        raise InvalidInput(f"key {format_value(key)} is of {format_count(len(meant), 'trial')}; give the number too")
+    return (named or meant)[0]

@@ -10,9 +10,9 @@ from numpy.random import Generator
 
 from belated.errors import Exhausted
 from belated.learner.arrays import Array, Mask
-from belated.learner.belief import ModelBelief
+from belated.learner.belief import ChoiceBelief
 from belated.learner.choice.maximize import Search, argmax, maximize
-from belated.learner.choice.problem import Problem, Situation
+from belated.learner.choice.problem import Problem, Situation, drop_repeats
 from belated.learner.choice.sequence import kronecker
 from belated.learner.history import History
 from belated.learner.policies import Policy, Surface
@@ -27,7 +27,7 @@ def list_queries(problem: Problem) -> Array | None:
 
 
 def find_best(
-    problem: Problem, situation: Situation, belief: ModelBelief, policy: Policy, nu: float, rng: Generator
+    problem: Problem, situation: Situation, belief: ChoiceBelief, policy: Policy, nu: float, rng: Generator
 ) -> Array:
     """The best query under a policy, among those that may be asked."""
     if problem.Q is not None:
@@ -38,15 +38,24 @@ def find_best(
         best: Array = problem.Q[argmax(scores, find_allowed(problem, situation))]
         return best
     if problem.conversions:
-        queries = np.unique(plan_search(problem, situation, belief).admit(problem.lattice), axis=0)
+        queries = list_lattice(problem, situation)
         values = policy.scores(belief, join_context(situation.z, queries), nu, rng)
         if not np.all(np.isfinite(values)):
             raise FloatingPointError
-        return find_first_open(problem, situation, queries[np.argsort(-values, kind="stable")])
+        order = np.append(argmax(values), np.argsort(-values, kind="stable"))  # ties go to the lowest index
+        return find_first_open(problem, situation, queries[order])
     surface = AtContext(policy.surface(belief, nu, rng), situation.z)
     count = 384 if len(belief.posterior.X) <= 300 else 256  # scoring a candidate costs O(n²)
     ranked = maximize(surface, plan_search(problem, situation, belief), rng, count=count)
     return find_first_open(problem, situation, ranked)
+
+
+def list_lattice(problem: Problem, situation: Situation) -> Array:
+    """The queries that conversions choose of where they cannot be listed, with what is fixed by hand."""
+    if np.all(np.isnan(situation.given)):
+        return problem.lattice
+    empty = Search(problem.compact, situation.given, np.empty((0, problem.compact.D)))
+    return drop_repeats(empty.admit(problem.lattice))
 
 
 def find_first_open(problem: Problem, situation: Situation, ranked: Array) -> Array:
@@ -72,7 +81,7 @@ def list_every_query(problem: Problem, situation: Situation) -> Array:
     return points[np.all(np.isnan(situation.given) | (np.abs(points - situation.given) <= SAME), axis=1)]
 
 
-def plan_search(problem: Problem, situation: Situation, belief: ModelBelief) -> Search:
+def plan_search(problem: Problem, situation: Situation, belief: ChoiceBelief) -> Search:
     """Where to look in a space that cannot be listed: everywhere, near the best heard, and near the newest."""
     posterior = belief.posterior
     best = belief.heard[np.argsort(-belief.means, kind="stable")[:4]]
@@ -97,7 +106,11 @@ class AtContext:
 
 def join_context(z: Array, Q: Array) -> Array:
     """Rows (z, q); Q itself without a context, so that a table kept for it is found."""
-    return np.hstack([np.broadcast_to(z, (len(Q), len(z))), Q]) if len(z) else Q
+    if not len(z):
+        return Q
+    rows = np.empty((len(Q), len(z) + Q.shape[1]))
+    rows[:, : len(z)], rows[:, len(z) :] = z, Q
+    return rows
 
 
 def find_same(x: Array, X: Array) -> Mask:
@@ -105,8 +118,11 @@ def find_same(x: Array, X: Array) -> Mask:
     return np.asarray(np.all(np.abs(X - x) <= SAME, axis=1))
 
 
-def find_allowed(problem: Problem, situation: Situation) -> Mask:
-    """Which listed queries may be asked: those that match what is fixed by hand; taken ones when no others are left."""
+def find_allowed(problem: Problem, situation: Situation) -> Mask | None:
+    """Which listed queries may be asked: those that match what is fixed by hand; taken ones when no others are left.
+    None: all of them."""
+    if situation.open is None and not len(situation.taken):
+        return None
     matching = np.ones(len(problem.place), dtype=bool) if situation.open is None else situation.open
     untaken = matching.copy()
     untaken[[problem.place[x.tobytes()] for x in situation.taken]] = False
@@ -118,14 +134,21 @@ def find_allowed(problem: Problem, situation: Situation) -> Mask:
 
 
 def fill_space(problem: Problem, situation: Situation, h: History, rng: Generator) -> Array:
-    """A query far from those before: the farthest of a list, or the next of an even sequence."""
+    """A query far from those before: the farthest of a list, of those asked least here; or the next of an even
+    sequence."""
     if problem.Q is not None:
-        before = h.X[~h.gone, problem.split :]
+        before = np.vstack([h.X[~h.gone], situation.fresh])
         distance = np.full(len(problem.Q), np.inf) if len(before) else rng.random(len(problem.Q))
-        for x in before:
+        for x in np.unique(before[:, problem.split :], axis=0):
             distance = np.minimum(distance, np.sum(np.square(problem.Q - x), axis=1))
-        farthest: Array = problem.Q[argmax(distance, find_allowed(problem, situation))]
-        return farthest
+        here = before[np.all(before[:, : problem.split] == situation.z, axis=1), problem.split :]
+        asked = np.bincount([problem.place[x.tobytes()] for x in here], minlength=len(problem.Q))
+        allowed = find_allowed(problem, situation)
+        least = asked == np.min(asked if allowed is None else asked[allowed])
+        return np.asarray(problem.Q[argmax(distance, least if allowed is None else least & allowed)])
+    if problem.conversions:
+        ranked = list_lattice(problem, situation)
+        return find_first_open(problem, situation, np.roll(ranked, 1 - situation.t, axis=0))
     d = len(problem.compact.coordinates)
     U = kronecker(situation.t, 64, d, situation.shift[:d])
     empty = Search(problem.compact, situation.given, np.empty((0, problem.compact.D)))

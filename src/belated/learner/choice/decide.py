@@ -15,7 +15,7 @@ from numpy.random import Generator
 from belated.errors import Contradiction, NotPositiveDefinite
 from belated.learner.algorithms import Move
 from belated.learner.arrays import Array
-from belated.learner.belief import ModelBelief, believe
+from belated.learner.belief import ChoiceBelief, ModelBelief, believe
 from belated.learner.choice.candidates import (
     SAME,
     AtContext,
@@ -26,13 +26,22 @@ from belated.learner.choice.candidates import (
     plan_search,
 )
 from belated.learner.choice.maximize import spread_candidates
-from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
+from belated.learner.choice.problem import Cache, Decision, Hyperparameters, KeptMoment, Problem, Situation
 from belated.learner.confidence import Constant, gamma_bound, greedy_gain
-from belated.learner.conversions import PRIOR, adjust_prior, believe_rates, count_conversions, look_ahead, select_rates
+from belated.learner.conversions import (
+    PRIOR,
+    Cells,
+    adjust_prior,
+    believe_rates,
+    count_conversions,
+    look_ahead,
+    select_rates,
+)
 from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
-from belated.learner.gp.posterior import GP
+from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.scale import RateScale, Scale, describe_stand_in
 from belated.learner.history import History, scale_history
+from belated.learner.moment import Moment, RateBelief
 from belated.learner.policies import Policy, UncertaintySampling
 from belated.learner.silence import Floor, Halfway, Silence, Unknown
 
@@ -74,7 +83,7 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
     )
     gp = fit(settings, start, data.X, data.y, data.lams, data.shares)
     scale = data.scale if algorithm.model.scaling.lasting else None
-    return Hyperparameters(gp, scale, t, int(np.sum(h.seen)), count_settled(h))
+    return Hyperparameters(gp, scale, t, h.heard, h.settled_count)
 
 
 def refit_rates(problem: Problem, h: History, t: int, start: GP, *, fitted: bool) -> Hyperparameters:
@@ -92,13 +101,13 @@ def refit_rates(problem: Problem, h: History, t: int, start: GP, *, fitted: bool
     for _ in range(RATE_PASSES):
         data = select_rates(cells, gp)
         gp = fit(settings, gp, data.X, data.y, data.lams)
-    return Hyperparameters(gp, None, t, int(np.sum(h.seen)), count_settled(h))
+    return Hyperparameters(gp, None, t, h.heard, h.settled_count)
 
 
 def needs_fit(problem: Problem, h: History, t: int) -> bool:
     """Whether there is enough heard to fit, and something that is not given by hand."""
     by_hand = problem.algorithm.model.kernel is not None and problem.lam(t) is not None
-    return int(np.sum(h.seen)) >= FEWEST and not by_hand
+    return h.heard >= FEWEST and not by_hand
 
 
 def make_gp(problem: Problem, fitted: Hyperparameters | None, t: int) -> GP:
@@ -123,27 +132,51 @@ def compute_belief(
 
     exact   does not bound very bad outcomes
     ahead   counts conversions that may still come as known by then: what the next choice is made from"""
-    gp, noise = make_gp(problem, fitted, t), problem.algorithm.fill_noise
     if problem.conversions:
-        cells = count_conversions(h, problem.silence)
-        posterior = believe_rates(gp if fitted is not None else adjust_prior(gp, cells), cells)
-        posterior = look_ahead(posterior, cells) if ahead else posterior
+        cells, posterior = believe_in_rates(problem, h, t, fitted, cache)
+        posterior = look_ahead(posterior, cells, cache.modes) if ahead else posterior
         every = np.ones(len(cells.k), dtype=bool)
         return ModelBelief(posterior, every, ~every, z), RateScale(cells.doubt)
     scale = find_scale(problem, h, fitted)
     scale = replace(scale, least=-np.inf) if exact else scale
-    scaled = scale_history(h, problem.bounds, scale)
-    return believe(gp, silence, scaled, list_queries(problem), cache.memory, z, noise), scale
+    scaled, gp = scale_history(h, problem.bounds, scale), make_gp(problem, fitted, t)
+    return believe(gp, silence, scaled, list_queries(problem), cache.memory, z, problem.algorithm.fill_noise), scale
 
 
-def compute_width(problem: Problem, belief: ModelBelief, move: Move, t: int, cache: Cache) -> float:
+def believe_in_rates(
+    problem: Problem, h: History, t: int, fitted: Hyperparameters | None, cache: Cache
+) -> tuple[Cells, Posterior]:
+    """What was told by cell, and the belief about the log rate."""
+    cells, gp = count_conversions(h, problem.silence), make_gp(problem, fitted, t)
+    return cells, believe_rates(gp if fitted is not None else adjust_prior(gp, cells), cells, cache.modes)
+
+
+def compute_choice_belief(
+    problem: Problem, h: History, situation: Situation, fitted: Hyperparameters | None, cache: Cache
+) -> ChoiceBelief:
+    """The belief that the next choice is made from. Of conversions it looks ahead, to when everything that is out has
+    had its chance; it stays the same for all choices of a moment, except for what they ask."""
+    t, silence, z = situation.t, find_silence(problem, situation), situation.z
+    if not problem.conversions:
+        return compute_belief(problem, h, t, fitted, silence, cache, z)[0]
+    if cache.moment is None or not cache.moment.is_of(h, fitted):
+        cells, posterior = believe_in_rates(problem, h, t, fitted, cache)
+        literal = problem.silence.fills != "between"
+        cache.moment = KeptMoment(
+            h, fitted, Moment(look_ahead(posterior, cells, cache.modes), cells, literal, situation.fresh[:0])
+        )
+    return RateBelief(cache.moment.moment, situation.fresh, z)
+
+
+def compute_width(problem: Problem, belief: ChoiceBelief, move: Move, t: int, cache: Cache) -> float:
     """The factor of σ in this move: β_t, widened to ν_t for GP-UCB-SDF and GP-TS-SDF."""
-    rule, posterior = problem.algorithm.width, belief.posterior
+    rule = problem.algorithm.width
     beta = move.beta or rule.beta
     if isinstance(beta, Constant):
         value = beta.value
     else:
         greedy, t_here = beta.gain == "greedy", problem.round_of(t)
+        posterior = belief.posterior
         gamma = compute_greedy_gain(problem, posterior.gp, t_here, cache) if greedy else posterior.gain()
         value = rule.beta_in_theory(beta.in_epoch(t), gamma)
     return value + rule.widening(belief)
@@ -181,7 +214,7 @@ def decide(
     h, fits = recall(problem, h, fits, t)
     if is_opening(problem, h, t):
         return Decision(fill_space(problem, situation, h, rng))
-    due = is_fit_due(problem, h, t, fits)
+    due = is_fit_due(problem, h, t - len(situation.fresh), fits)  # once for all choices of a moment
     state = rng.bit_generator.state
     failures = FailureLog()
     for note, fitted in list_attempts(problem, h, t, fits, due, failures):
@@ -217,9 +250,9 @@ def is_fit_due(problem: Problem, h: History, t: int, fits: Sequence[Hyperparamet
     """Whether to fit before query t is chosen."""
     last = fits[-1] if fits else None
     before = problem.epoch_start(t) - 1
-    previous = int(np.max(h.number[~h.by_hand], initial=before)) - before
+    previous = max(h.newest_choice, before) - before
     schedule, fitted_for = problem.algorithm.fitting.schedule, last.number - before if last else None
-    due = schedule.is_due(t - before, int(np.sum(h.seen)), fitted_for, last.heard if last else 0, previous)
+    due = schedule.is_due(t - before, h.heard, fitted_for, last.heard if last else 0, previous)
     return due or (schedule.eager and last is not None and (has_new_late_outcome(h, last) or has_grown(h, last)))
 
 
@@ -237,35 +270,27 @@ def is_opening(problem: Problem, h: History, t: int) -> bool:
     if problem.round_of(t) <= problem.initial:
         return True
     if problem.conversions:  # the first day, before anything can have come back
-        return not np.any(h.seen)
+        return not h.heard
     heard = h.known if problem.silence.forgets else h.settled
     return not problem.cumulative and int(np.sum(heard)) < problem.algorithm.opening.until_heard
 
 
 def has_new_late_outcome(h: History, last: Hyperparameters) -> bool:
     """Whether a late outcome was heard since the last fit."""
-    rows = np.flatnonzero(h.seen)
-    since = rows[np.argsort(h.order[rows], kind="stable")][last.heard :]
-    return bool(np.any(h.late[since]))
+    return bool(np.any(h.late_by_arrival[last.heard :]))
 
 
 def has_grown(h: History, last: Hyperparameters) -> bool:
     """Whether a tenth more, and at least ten more, are settled since the last fit."""
-    return count_settled(h) - last.settled >= max(10.0, 0.1 * last.settled)
-
-
-def count_settled(h: History) -> int:
-    """How many are heard, or silent for longer than patience."""
-    return int(np.sum(h.settled & ~h.infeasible))
+    return h.settled_count - last.settled >= max(10.0, 0.1 * last.settled)
 
 
 def describe_floor(problem: Problem, h: History, situation: Situation) -> str:
     """A note on what replaced a floor that was not stated, if the choice needed one."""
-    silence = find_silence(problem, situation)
-    fills = silence.uses_floor and bool(np.any(~h.known & ~h.gone))
-    if problem.bounds.floor is not None or not (
-        fills or problem.algorithm.model.scaling.uses_floor or np.any(h.infeasible)
-    ):
+    if problem.bounds.floor is not None:
+        return ""
+    fills = find_silence(problem, situation).uses_floor and bool(np.any(~h.known & ~h.gone))
+    if not (fills or problem.algorithm.model.scaling.uses_floor or np.any(h.infeasible)):
         return ""
     return describe_stand_in(problem.bounds.stand_in(h.y[h.seen]))
 
@@ -357,13 +382,13 @@ def measure_shortfall(
 
 def prepare_choice(
     problem: Problem, h: History, situation: Situation, fitted: Hyperparameters | None, cache: Cache
-) -> tuple[ModelBelief, Policy, float]:
+) -> tuple[ChoiceBelief, Policy, float]:
     """The belief, the policy and its width for this query."""
     t = situation.t
     move = problem.move(situation.turn)
     if is_uncertainty_sampling(problem, t):
         move = Move(UncertaintySampling())
-    belief, _ = compute_belief(problem, h, t, fitted, find_silence(problem, situation), cache, situation.z)
+    belief = compute_choice_belief(problem, h, situation, fitted, cache)
     return belief, move.policy, compute_width(problem, belief, move, t, cache)
 
 

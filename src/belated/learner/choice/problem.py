@@ -18,14 +18,22 @@ from belated.learner.arrays import Array, Mask
 from belated.learner.belief import FactorCache
 from belated.learner.choice.sequence import kronecker
 from belated.learner.confidence import Constant
+from belated.learner.conversions import ModeCache
 from belated.learner.gp.domain import Compact, Domain, Finite
 from belated.learner.gp.kernels import Kernel, Product, read_kernel
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, Scale
+from belated.learner.history import History
+from belated.learner.moment import Moment
 from belated.learner.silence import Silence
 
 LATTICE, LARGEST_LATTICE = 100, 800  # queries to choose from, per coordinate and at most
 LISTED = 2000  # a space without continuous coordinates and at most this many points is searched exactly
+
+
+def drop_repeats(X: Array) -> Array:
+    """Each row once, in the order in which they first come."""
+    return X[np.sort(np.unique(X, axis=0, return_index=True)[1])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +71,8 @@ class Problem:
         """Queries spread evenly over a space that cannot be listed, of which conversions choose: outcomes of one query
         add up, and each outcome says little."""
         d = len(self.compact.coordinates)
-        return self.compact.place(kronecker(1, min(LATTICE * (d + 1), LARGEST_LATTICE), d, np.full(d, 0.5)))
+        spread = self.compact.place(kronecker(1, min(LATTICE * (d + 1), LARGEST_LATTICE), d, np.full(d, 0.5)))
+        return drop_repeats(self.compact.snap(spread))
 
     @cached_property
     def place(self) -> dict[bytes, int]:
@@ -155,6 +164,7 @@ class Situation:
     taken: Array  # queries (rows without context columns) not to be asked again now
     strict: bool  # taken ones are never to be asked again, not even when no others are left
     shift: Array  # of the space-filling sequence, one for the whole study                 (d,)
+    fresh: Array  # queries asked at this very moment, in their contexts, which the history does not have
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,14 +176,29 @@ class Decision:
     fitted: Hyperparameters | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class KeptMoment:
+    """The belief of a moment, and what it rests on."""
+
+    history: History
+    fitted: Hyperparameters | None
+    moment: Moment
+
+    def is_of(self, h: History, fitted: Hyperparameters | None) -> bool:
+        """Whether it is the belief for this history, the very same one, and these hyperparameters."""
+        return self.history is h and self.fitted == fitted
+
+
 @dataclass
 class Cache:
     """What a study keeps between asks to save time."""
 
     memory: FactorCache = field(default_factory=FactorCache)
+    modes: ModeCache = field(default_factory=ModeCache)
+    moment: KeptMoment | None = None
     looks: dict[int, Hyperparameters | None] = field(default_factory=dict)  # what a look fitted, by what it knew
     gains: dict[tuple[Kernel, float], Array] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget all of it; it is computed again when needed."""
-        self.memory, self.looks, self.gains = FactorCache(), {}, {}
+        self.memory, self.modes, self.moment, self.looks, self.gains = FactorCache(), ModeCache(), None, {}, {}

@@ -7,6 +7,9 @@ g   log-normal or Weibull, with a median and a shape; G its distribution functio
 
 That an outcome has come says d ≤ a. So its likelihood is g(d)/G(a), whatever the share of queries that ever answer, and
 wherever they are: this share may depend on the query, the delays may not. The belief about g is a table of weights.
+
+Where conversions are counted by day, n of them came between two statements of its counts, and the likelihood of each is
+(G(until) - G(since)) / G(a) with G averaged over the people of that day.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from belated.learner.arrays import Array, Indices, Mask
+from belated.learner.counts import spread_over_day
 from belated.learner.delays.survival import spread_evenly
 
 LOOKED_AT = 500  # arrivals that the belief is made of, spread evenly over their order
@@ -26,6 +30,9 @@ WIDTHS, POWERS = np.linspace(0.3, 2.5, 12), np.linspace(0.4, 3.0, 12)  # shapes 
 USUAL, SPREAD = 0.1, 2.0  # prior belief about the median: log-normal around a tenth of m
 SHAPE_SPREAD = 0.5  # and about the shape: log-normal around 1, where a Weibull law is exponential
 SMALLEST = 1e-12  # of m: a delay of 0 counts as this
+
+
+NOTHING_COUNTED = np.empty((0, 5))
 
 
 class Laws(NamedTuple):
@@ -75,9 +82,19 @@ def locate_times(t: Array) -> tuple[Indices, Array]:
     return i, at - i
 
 
+def average_shares(age: Array, width: Array) -> Array:
+    """G(t)/G(1) of every law, averaged over the people of a day of that age               (days, laws)."""
+    ages, total = spread_over_day(age, width), np.zeros((len(age), len(list_laws().median)))
+    shares = tabulate_shares()
+    for t in ages.T:
+        i, part = locate_times(t)
+        total += np.where(t > 0, 1.0, 0.0)[:, None] * (shares[i] + part[:, None] * (shares[i + 1] - shares[i]))
+    return np.asarray(total / ages.shape[1])
+
+
 @lru_cache(maxsize=4)  # the asks of one moment know the same
-def weigh_laws(delays: bytes, ages: bytes) -> Array:
-    """How likely each law is, given delays and ages as shares of m."""
+def weigh_laws(delays: bytes, ages: bytes, counted: bytes) -> Array:
+    """How likely each law is, given delays and ages as shares of m, and conversions counted between statements."""
     laws, shares, d, a = list_laws(), tabulate_shares(), np.frombuffer(delays), np.frombuffer(ages)
     log = -0.5 * np.square((np.log(laws.median) - np.log(USUAL)) / SPREAD)
     log -= 0.5 * np.square(np.log(laws.shape) / SHAPE_SPREAD)
@@ -86,6 +103,11 @@ def weigh_laws(delays: bytes, ages: bytes) -> Array:
         seen = shares[i] + part[:, None] * (shares[i + 1] - shares[i])
         whole = np.log(np.maximum(laws.compute_cdf(np.ones(1)), 1e-300))
         log = log + np.sum(laws.compute_log_density(d) - np.log(np.maximum(seen, 1e-300)) - whole, axis=0)
+    if counted:
+        since, until, age, width, n = np.frombuffer(counted).reshape(-1, 5).T
+        came = np.maximum(average_shares(until, width) - average_shares(since, width), 1e-300)
+        per_one = np.log(came) - np.log(np.maximum(average_shares(age, width), 1e-300))
+        log = log + n * min(1.0, LOOKED_AT / np.sum(n)) @ per_one
     weights = np.exp(log - np.max(log))
     return np.asarray(weights / np.sum(weights))
 
@@ -98,10 +120,14 @@ class ArrivalLaw:
     weights: Array
 
     @classmethod
-    def learn(cls, delay: Array, age: Array, m: float) -> ArrivalLaw:
-        """From outcomes that came after `delay`, of queries of that age."""
+    def learn(cls, delay: Array, age: Array, m: float, counted: Array = NOTHING_COUNTED) -> ArrivalLaw:
+        """From outcomes that came after `delay`, of queries of that age, and from those counted between statements
+        (`Counts.arrivals`)."""
         some = spread_evenly(len(delay), LOOKED_AT)
-        return cls(m, weigh_laws((delay[some] / m).tobytes(), np.minimum(age[some] / m, 1.0).tobytes()))
+        times = np.hstack([counted[:, :4] / m, counted[:, 4:]])
+        return cls(
+            m, weigh_laws((delay[some] / m).tobytes(), np.minimum(age[some] / m, 1.0).tobytes(), times.tobytes())
+        )
 
     def share_by(self, age: Array) -> Array:
         """F: of those that come within m, the share that has come at an age, on average over the laws       (n,)."""
@@ -109,11 +135,16 @@ class ArrivalLaw:
         i, part = locate_times(age / self.m)
         return np.asarray((1.0 - part) * curve[i] + part * curve[i + 1])
 
-    def doubt(self, age: Array) -> float:
-        """How uncertain Σ F over these ages is: the standard deviation of its logarithm over the laws."""
+    def quantile(self, q: float) -> float:
+        """The age by which the share q of those that come within m has come."""
+        return self.m * float(np.interp(q, tabulate_shares() @ self.weights, TIMES))
+
+    def doubt(self, age: Array, weights: Array) -> float:
+        """How uncertain Σ F over these ages is, each with its weight: the standard deviation of its logarithm over the
+        laws."""
         if not len(age):
             return 0.0
         i, part = locate_times(age / self.m)
-        counts = np.bincount(i, 1.0 - part, len(TIMES)) + np.bincount(i + 1, part, len(TIMES))
+        counts = np.bincount(i, (1.0 - part) * weights, len(TIMES)) + np.bincount(i + 1, part * weights, len(TIMES))
         log = np.log(np.maximum(counts @ tabulate_shares(), 1e-300))
         return float(np.sqrt(self.weights @ np.square(log - self.weights @ log)))

@@ -7,6 +7,7 @@ that could have arrived at the same moment:
 query, context   at each arrival after a wait t, all that had waited as long: R(t) = {j : w_j ≥ t}              (Cox)
 outcome          known only for the arrived, each with d_j ≤ A_j, the time since it was asked. Time runs backwards from
                  A_j: at each delay t, R(t) = {j : d_j ≤ t ≤ A_j}                                            (Tsai 1990)
+                 So are conversions compared by query and context: that more of them come at some is no delay
 
 φ     features, functions of the ranks of what is tested                                (n, q)
 U     Σ over arrivals of φ(arrived) - mean of φ over R(t): 0 on average, if there is no dependence
@@ -160,11 +161,18 @@ def judge_by_outcome(
     y: Array, delay: Array, limit: Array, rng: Generator, covariates: Sequence[Array] = ()
 ) -> Verdict | None:
     """Whether delays depend on the outcome: y and d of what has arrived, and how long ago each was asked."""
-    keep = spread_evenly(len(y), MOST)
+    return judge_arrived([y[:, None]], delay, limit, rng, covariates)
+
+
+def judge_arrived(
+    parts: Sequence[Array], delay: Array, limit: Array, rng: Generator, covariates: Sequence[Array] = ()
+) -> Verdict | None:
+    """Whether the delays of what has arrived depend on some parameters, whatever the share that arrives depends on."""
+    keep = spread_evenly(len(delay), MOST)
     if len(keep) < ENOUGH:
         return None
     sets = RiskSets.backwards(delay[keep], limit[keep])
-    found = _judge(sets, [y[keep][:, None]], [part[keep] for part in covariates], rng)
+    found = _judge(sets, [part[keep] for part in parts], [part[keep] for part in covariates], rng)
     if found is None:
         return None
     # backwards in time, a row that "arrives" at t is slower than the rest of R(t): the signs are reversed

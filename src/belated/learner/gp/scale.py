@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from belated.learner.arrays import Array
+from belated.learner.gp.posterior import Posterior
 from belated.validation import Fieldless
 
 FAR = 1e12  # widths: the farthest that a scaled outcome can be, so that nothing overflows
@@ -52,8 +53,12 @@ class Scale:
         with np.errstate(over="ignore"):
             return np.minimum(self.width * std, LARGEST)
 
-    def describe(self, mean: Array, std: Array, level: Array) -> tuple[Array, Array, Array, Array]:
-        """Mean, std and the ends of the interval in the user's units; `level` is no part of it: m is as fitted."""
+    def read(self, posterior: Posterior, rows: Array) -> tuple[Array, Array]:
+        """Mean and std of a belief at some rows, on the model's scale; the GP's mean counts as it was fitted."""
+        return posterior.mean_and_std(rows)
+
+    def describe(self, mean: Array, std: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean, std and the ends of the interval in the user's units."""
         center, width = self.to_user(mean), self.to_user_std(std)
         with np.errstate(over="ignore"):
             reach = np.minimum(INTERVAL * width, LARGEST)
@@ -66,12 +71,15 @@ class RateScale:
 
     doubt: float
 
-    def describe(self, mean: Array, std: Array, level: Array) -> tuple[Array, Array, Array, Array]:
-        """Mean, std and the ends of the interval of v; `level`: the std of a belief that the mean of the GP adds."""
-        center = np.exp(mean)
-        spread = MISFIT * np.sqrt(np.square(std) + np.square(level) + self.doubt**2)
-        factor = np.exp(INTERVAL * spread)
-        return center, center * spread, center / factor, center * factor
+    def read(self, posterior: Posterior, rows: Array) -> tuple[Array, Array]:
+        """Mean and std of log v at some rows; the GP's mean is uncertain too."""
+        mean, std = posterior.mean_and_std(rows)
+        return mean, MISFIT * np.sqrt(np.square(std) + np.square(posterior.level_std(rows)) + self.doubt**2)
+
+    def describe(self, mean: Array, std: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean, std and the ends of the interval of v."""
+        center, factor = np.exp(mean), np.exp(INTERVAL * std)
+        return center, center * std, center / factor, center * factor
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from belated.plotting.study.marks import (
 from belated.plotting.study.ticks import LETTER, fit_ticks, label_values, to_axis
 from belated.plotting.study.view import BeliefSlice, StudyView
 from belated.plotting.style import BAND, FAINT, MEAN, SOFT
+from belated.results import BestQuery
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +97,7 @@ def draw_beliefs(page: StudyPage, grid: PanelGrid, view: StudyView) -> None:
         axes.set_yticks([])
         write_note(axes, "nothing heard yet, so nothing is believed yet")
         return
-    page.text(grid.left, grid.top - 0.5, format_caption(view, page.wide), fontsize=9.5, color=SOFT)
+    page.text(grid.left, grid.top - 0.5, format_caption(view, view.recommended, page.wide), fontsize=9.5, color=SOFT)
     if view.left_out:
         left = f"{view.left_out} more coordinate{'s are' if view.left_out > 1 else ' is'} not shown"
         right = min(len(view.slices), grid.across) * (grid.wide + grid.gap) - grid.gap + grid.left
@@ -117,7 +118,7 @@ def find_range(slices: Sequence[BeliefSlice]) -> tuple[float, float]:
     return min(edges) - 2 * room, max(edges) + room  # more below: pending queries are drawn there
 
 
-def format_caption(view: StudyView, wide: float) -> str:
+def format_caption(view: StudyView, best: BestQuery, wide: float) -> str:
     """Which point the panels go through, and what is believed of it."""
 
     def listed(params: Any) -> str:
@@ -128,10 +129,10 @@ def format_caption(view: StudyView, wide: float) -> str:
     how = (
         "every point of the list; the star is recommended" if view.slices[0].whole else "through the recommended point"
     )
-    text = f"{how}, where the mean is {goal}{where}"
+    text = f"{how}, where the {best.quantity} is {goal}{where}"
     if wide < NARROW:
         return textwrap.shorten(text, int(12 * wide), placeholder=" …")
-    return textwrap.shorten(f"{text}, {view.expected}:  {listed(view.recommended)}", int(12 * wide), placeholder=" …")
+    return textwrap.shorten(f"{text}, {view.expected}:  {listed(best.params)}", int(12 * wide), placeholder=" …")
 
 
 def draw_slice(axes: Axes, piece: BeliefSlice, wide: float) -> None:

@@ -56,8 +56,7 @@ def write_words(page: StudyPage, view: StudyView) -> None:
 def describe_stand(view: StudyView) -> str:
     """How many queries there are of each status, and the best outcome."""
     settings = view.study.settings
-    counts = {status: view.count(status) for status in ("heard", "late", "pending", "expired", "failed")}
-    listed = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    listed = ", ".join(f"{count} {status}" for status, count in view.counts.items())
     stand = f"{format_count(len(view.trials), 'query', 'queries')}{': ' if listed else ''}{listed}."
     told = [trial for trial in view.trials if trial.outcome is not None]
     if told:

@@ -49,7 +49,7 @@ def find_strongest_pair(view: StudyView) -> BeliefPair | None:
 
 def read_pair(view: StudyView, pair: tuple[str, str], slices: dict[str, BeliefSlice], most: int) -> BeliefPair:
     """The mean at up to `most` values of each of two coordinates."""
-    here = dict(view.recommended or {})
+    here = {} if view.recommended is None else dict(view.recommended.params)
     (xs, x), (ys, y) = (list_places(view, name, most) for name in pair)
     points = [{**here, pair[0]: across, pair[1]: up} for up, across in product(ys, xs)]
     mean = view.study.posterior(points, view.context).mean.reshape(len(ys), len(xs))

@@ -18,7 +18,7 @@ from belated.learner.choice.problem import Hyperparameters
 from belated.learner.delays.survival import Survival, kaplan_meier
 from belated.learner.gp.kernels import Kernel
 from belated.record.events import Amended, Event
-from belated.results import Belief, Trial, WorstValue
+from belated.results import Belief, BestQuery, Trial, WorstValue
 from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Parameter, Real
@@ -28,6 +28,7 @@ from belated.validation import Params, make_key
 GRID = 161  # points of a curve
 DOTS = 12  # an integer with at most this many values is drawn as dots
 COORDINATES = 12  # at most this many are drawn
+STATUSES = ("heard", "late", "pending", "expired", "failed", "counted")  # in the order in which they are listed
 SQUASHED = 0.6  # of an axis of time without any mark: then trials are counted instead
 FEWEST = 6  # marks that can be squashed
 
@@ -45,7 +46,7 @@ class ViewedStudy(Protocol):
     def trials(self) -> list[Trial]: ...
     def events(self) -> list[Event]: ...
     def hyperparameters(self) -> list[Hyperparameters]: ...
-    def recommend(self, context: Params | None = None) -> dict[str, Any]: ...
+    def recommend(self, context: Params | None = None) -> BestQuery: ...
     def posterior(self, points: Sequence[Params], context: Params | None = None) -> Belief: ...
 
 
@@ -97,7 +98,7 @@ class StudyView:
     survival: Survival
     waiting: Array  # how long those not heard have waited                 (k,)
     floor: WorstValue
-    recommended: Params | None
+    recommended: BestQuery | None
     expected: str  # f at the recommended point, in words
     amended: Mapping[int, str]  # the trials whose outcome was put right, with the reason
     context: Params | None
@@ -126,6 +127,11 @@ class StudyView:
 
     def count(self, status: str) -> int:
         return sum(trial.status == status for trial in self.trials)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many trials there are of each status that there is."""
+        return {status: n for status in STATUSES if (n := self.count(status))}
 
     def list_texts(self) -> list[str]:
         """Every text of the user's own; fonts must have their letters."""
@@ -156,10 +162,10 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
     if study.settings.context is not None and context is None and trials:
         context = trials[-1].context
     try:
-        recommended: Params | None = study.recommend(context)
+        recommended: BestQuery | None = study.recommend(context)
     except NothingHeard:
         recommended = None
-    slices = [] if recommended is None else read_slices(study, trials, recommended, context)
+    slices = [] if recommended is None else read_slices(study, trials, recommended.params, context)
     return StudyView(
         name=study.name or "a study",
         study=study,
@@ -174,9 +180,7 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
         waiting=waited[~arrived],
         floor=study.floor,
         recommended=recommended,
-        expected=""
-        if recommended is None
-        else format_expected(study.posterior([recommended], context), study.settings.unit),
+        expected="" if recommended is None else format_expected(recommended, study.settings.unit),
         amended=find_amended(study.events()),
         context=context,
         slices=slices[:COORDINATES],
@@ -192,10 +196,12 @@ def is_squashed(times: Sequence[float]) -> bool:
     return bool(np.max(np.diff(ordered)) > SQUASHED * (ordered[-1] - ordered[0]))
 
 
-def format_expected(belief: Belief, unit: str | None = None) -> str:
-    """A mean with its 90 % interval: 83.1 ± 3.6 where both sides are alike, else 0.34 (0.22 to 0.52)."""
-    mean, low, high = (float(part[0]) for part in (belief.mean, belief.low, belief.high))
-    half, of = (high - low) / 2, "" if unit is None else f" {unit}"
+def format_expected(best: BestQuery, unit: str | None = None) -> str:
+    """A value with its 90 % interval: 83.1 ± 3.6 where both sides are alike, else 0.34 (0.22 to 0.52)."""
+    mean, of = best.value, "" if unit is None else f" {unit}"
+    if best.low is None or best.high is None:
+        return f"{mean:.4g}{of}"
+    low, high, half = best.low, best.high, (best.high - best.low) / 2
     if half <= 0 or abs((high + low) / 2 - mean) > 0.05 * half:
         return f"{mean:.4g}{of} (90 % interval {low:.4g} to {high:.4g})"
     decimals = 1 - math.floor(math.log10(half))

@@ -1,0 +1,98 @@
+"""Counts of people in a file: imported, stated again by a later file, exported and imported elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.shell import invoke, open_lab, run_json
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
+STUDY = ("--real", "discount", "0", "0.3", "--context-choice", "segment", "new,loyal", "--silence", "fading")
+STUDY = (*STUDY, "--outcomes", "conversion", "--patience", "7d", "--seed", "0")
+COUNTS = """discount,segment,day,shown,converted
+0.1,new,2026-03-01,500,12
+0.2,new,2026-03-01,480,21
+0.1,loyal,2026-03-01,300,20
+0.2,loyal,2026-03-01,0,0
+0.1,new,2026-03-02,500,6
+"""
+
+
+def test_a_later_file_states_the_days_anew() -> None:
+    invoke("new", "lab", *STUDY)
+    Path("counts.csv").write_text(COUNTS)
+    would = invoke("import", "counts.csv", "--as-of", "2026-03-03", "--dry-run").stdout
+    assert would == ("Would import 5 rows: 4 new trials, 0 here before, 1 row without anybody shown left out\n")
+    assert open_lab().trials() == []
+    first = run_json("import", "counts.csv", "--as-of", "2026-03-03")
+    assert (first["rows"], first["new"], first["days"], first["restated"], first["nobody"]) == (5, 4, 4, 0, 1)
+    again = run_json("import", "counts.csv", "--as-of", "2026-03-03")
+    assert (again["new"], again["known"], again["restated"]) == (0, 4, 0)
+    Path("later.csv").write_text(COUNTS.replace("500,12", "500,15"))
+    assert "4 days counted anew" in invoke("import", "later.csv", "--as-of", "2026-03-04").stdout
+    shown = invoke("show").stdout
+    assert "4 counted" in shown
+    assert "15 of 500" in shown
+    assert [(trial.shown, trial.converted) for trial in open_lab().trials()] == [
+        (500, 15),
+        (480, 21),
+        (300, 20),
+        (500, 6),
+    ]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_an_export_is_imported_elsewhere(ending: str) -> None:
+    invoke("new", "lab", *STUDY)
+    Path("counts.csv").write_text(COUNTS)
+    for day, converted in ((3, 12), (4, 15), (6, 19)):
+        Path("counts.csv").write_text(COUNTS.replace("500,12", f"500,{converted}"))
+        invoke("import", "counts.csv", "--as-of", f"2026-03-0{day}")
+    invoke("ask", "-n", "2", "--context", "segment=new")
+    invoke("tell", "5", "1")
+    invoke("export", "lab", "--out", f"a.{ending}")
+    invoke("new", "other", *STUDY)
+    invoke("import", "other", f"a.{ending}")
+    invoke("export", "other", "--out", f"b.{ending}")
+    assert Path(f"b.{ending}").read_text() == Path(f"a.{ending}").read_text()
+    assert "0 new trials, 6 here before" in invoke("import", "other", f"a.{ending}").stdout
+    assert invoke("check", "other").stdout.endswith("ok\n")
+
+
+def test_what_is_wrong_is_said_with_its_line() -> None:
+    invoke("new", "lab", *STUDY)
+    Path("bad.csv").write_text(
+        "discount,segment,day,shown,converted\n"
+        "0.1,new,2026-03-01,500,x\n"
+        "0.1,new,2026-13-01,500,1\n"
+        "0.1,new,,500,1\n"
+        "0.1,new,2026-03-01,500,700\n"
+        "0.9,new,2026-03-01,500,7\n"
+    )
+    said = invoke("import", "bad.csv", code=2).stderr
+    for line, sentence in (
+        (2, "converted must be an integer (got 'x')"),
+        (3, "day must be a time such as 2026-03-01T14:30"),
+        (4, "counts need a day, how many were shown, and how many converted (day is missing)"),
+        (5, "converted must lie between 0 and shown, 500 (got 700)"),
+        (6, "discount: value must be between 0.0 and 0.3"),
+    ):
+        assert f"bad.csv:{line}: {sentence}" in said
+    assert open_lab().trials() == []
+
+
+def test_a_parameter_that_is_called_as_a_column_of_counts() -> None:
+    invoke("new", "lab", "--integer", "day", "1", "7", *STUDY[7:], "--silence", "fading")
+    Path("counts.csv").write_text("params.day,day,shown,converted\n3,2026-03-01,500,12\n")
+    invoke("import", "counts.csv")
+    assert open_lab().trial(1).params == {"day": 3}
+    Path("short.csv").write_text("day,shown,converted\n3,500,12\n")
+    assert "day is missing" in invoke("import", "short.csv", code=2).stderr
+
+
+def test_a_study_of_real_outcomes_knows_no_counts() -> None:
+    invoke("new", "lab", "--real", "discount", "0", "0.3", "--silence", "unknown")
+    Path("counts.csv").write_text("discount,day,shown,converted\n0.1,2026-03-01,500,12\n")
+    assert "there is no column 'day'" in invoke("import", "counts.csv", code=2).stderr

@@ -1,0 +1,105 @@
+"""The choices of one moment: row by row as at once, whatever was looked at before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from belated import Choice, Points, Real, Study
+from belated.learner.conversions import Cells, believe_rates, look_ahead
+from belated.learner.gp.kernels import Matern52, Product
+from belated.learner.gp.posterior import GP
+from belated.learner.moment import Moment, RateBelief
+
+GRID = np.linspace(0.0, 1.0, 7)[:, None]
+
+
+def list_queries(z: float) -> np.ndarray:
+    return np.hstack([np.full_like(GRID, z), GRID])
+
+
+def make_moment(literal: bool) -> Moment:
+    rng = np.random.default_rng(4)
+    X = np.vstack([list_queries(0.0)[:5], list_queries(0.6)[2:]])
+    n = rng.integers(20, 60, len(X)).astype(float)
+    cells = Cells(X, rng.binomial(n.astype(int), 0.2).astype(float), 0.6 * n, n, c=1.0, mean=1.0, doubt=0.0)
+    gp = GP(Product(Matern52(0.5), Matern52(0.3)).on([(1,), (1,)]), 1.0, -1.5)
+    return Moment(look_ahead(believe_rates(gp, cells), cells), cells, literal, np.empty((0, 2)))
+
+
+FRESH = np.array([[0.0, 0.5], [0.6, 1.0], [0.0, 0.5], [0.0, 1.0], [0.6, 0.0], [0.6, 0.45], [0.0, 0.5]])
+
+
+@pytest.mark.parametrize("literal", [False, True])
+def test_row_by_row_is_the_belief_as_a_whole(literal: bool) -> None:
+    moment = make_moment(literal)
+    for count in (0, 1, 4, 7, 3):  # the last one goes back
+        belief = RateBelief(moment, FRESH[:count], np.array([0.6]))
+        for z in (0.6, 0.0):
+            mean, std = belief.mean_and_std(list_queries(z))
+            whole_mean, whole_std = belief.posterior.mean_and_std(list_queries(z))
+            np.testing.assert_allclose(mean, whole_mean, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(std, whole_std, rtol=0, atol=1e-9)
+
+
+def test_what_is_asked_now_lowers_the_mean_under_floor_alone() -> None:
+    asked = FRESH[[0, 1, 3, 4, 5]]
+    means, stds = zip(
+        *(
+            RateBelief(make_moment(literal), fresh, np.array([0.0])).mean_and_std(asked)
+            for literal, fresh in ((False, FRESH[:0]), (False, FRESH), (True, FRESH))
+        ),
+        strict=True,
+    )
+    np.testing.assert_allclose(means[1], means[0], rtol=0, atol=1e-12)
+    assert np.all(means[2] < means[0])
+    assert np.all(stds[1] < stds[0])
+
+
+# In a study
+
+SPACES = {"listed": Points([0.0, 0.25, 0.5, 0.75, 1.0]), "continuous": {"x": Real(0, 1)}}
+CONTEXTS = [{"who": who} for who in "abbabaab"]
+
+
+def run_campaign(space: object, silence: str) -> tuple[Study, list[float]]:
+    now = [0.0]
+    study = Study.create(
+        space=space,
+        context={"who": Choice("a", "b")},
+        outcomes="conversion",
+        silence=silence,
+        patience="7d",
+        seed=0,
+        clock=lambda: now[0],
+    )
+    rng = np.random.default_rng(1)
+    for hour in range(6):
+        now[0] = 3600.0 * hour
+        for trial in study.ask(contexts=CONTEXTS):
+            if rng.random() < 0.3:
+                study.tell(trial, 1, at=now[0] + 600.0)
+    now[0] += 3600.0
+    return study, now
+
+
+@pytest.mark.parametrize("silence", ["floor", "fading"])
+@pytest.mark.parametrize("space", list(SPACES))
+def test_a_batch_is_as_many_asks_at_one_moment_and_can_be_replayed(space: str, silence: str) -> None:
+    whole, _ = run_campaign(SPACES[space], silence)
+    single, _ = run_campaign(SPACES[space], silence)
+    batch = whole.ask(contexts=CONTEXTS)
+    assert [trial.params for trial in batch] == [single.ask(context=context).params for context in CONTEXTS]
+    for number in (3, 20, 44, *(trial.number for trial in batch)):
+        assert whole.replay(number).same
+
+
+def test_a_moment_ends_when_something_is_told() -> None:
+    """What is told between two asks at the same clock reading is known to the second."""
+    study, _ = run_campaign(SPACES["listed"], "fading")
+    first = study.ask(context=CONTEXTS[0])
+    before = study.posterior([first.params], context=CONTEXTS[0]).mean[0]
+    study.tell(first, 1)
+    second = study.ask(context=CONTEXTS[0])
+    assert study.posterior([first.params], context=CONTEXTS[0]).mean[0] > before
+    assert study.replay(second.number).same
