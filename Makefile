@@ -5,7 +5,7 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo lint test test-faults test-doors test-cnn test-long test-wheel soak paper bench bench-ledger bench-regret bench-conversions clean
+.PHONY: help demo lint test test-faults test-doors test-browser test-cnn test-long test-wheel soak paper bench bench-ledger bench-regret bench-conversions clean
 
 # The tests of test-long draw other examples every time; SEED=1234 draws those of an earlier run again.
 SEED := $(shell date +%s)
@@ -26,7 +26,7 @@ lint: $(STAMP)  ## check style and types: ruff and mypy --strict
 	@$(PY) -m mypy
 
 # Tests start many interpreters: with compiled files each of them is quicker by a second.
-test test-faults test-doors test-cnn test-long test-wheel: export PYTHONDONTWRITEBYTECODE =
+test test-faults test-doors test-browser test-cnn test-long test-wheel: export PYTHONDONTWRITEBYTECODE =
 
 test: $(STAMP)  ## run the tests, on two cores; the same examples every time
 	@$(PY) -m pytest -q -n 2
@@ -36,6 +36,9 @@ test-faults: $(STAMP)  ## run the tests that start PostgreSQL, kill processes or
 
 test-doors: $(STAMP).doors  ## run the tests of other libraries on belated inside them; installs OptunaHub
 	@$(PY) -m pytest -q -n 2 -m doors
+
+test-browser: $(STAMP).browser  ## run the tests that look at pages in chromium (Debian: apt install chromium)
+	@$(PY) -m pytest -q -n 2 -m browser
 
 # Of each of the two stores.
 SECONDS := 600
@@ -88,6 +91,10 @@ $(STAMP).cnn: $(STAMP)
 
 $(STAMP).doors: $(STAMP)
 	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev,doors]'
+	@touch $@
+
+$(STAMP).browser: $(STAMP)
+	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev,browser]'
 	@touch $@
 
 $(STAMP).peers: $(STAMP)

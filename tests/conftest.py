@@ -38,6 +38,7 @@ settings.load_profile("same")
 
 FAULTS = Path(__file__).parent / "faults"
 DOORS = Path(__file__).parent / "doors"
+BROWSER = Path(__file__).parent / "browser"
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
@@ -47,6 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("faults")
         if DOORS in item.path.parents:
             item.add_marker("doors")
+        if BROWSER in item.path.parents:
+            item.add_marker("browser")
 
 
 @pytest.fixture(scope="session")

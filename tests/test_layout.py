@@ -33,7 +33,11 @@ OPTIONAL = {
     "gpytorch",
     "pooch",
 } | {
+    "jinja2",
     "mabwiser",
+    "openpyxl",
+    "playwright",
+    "pypdf",
     "vowpalwabbit",
 }
 

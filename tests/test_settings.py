@@ -60,7 +60,7 @@ def parameters(function: Any) -> list[str]:
 
 NAMES = {
     Study.create: "url name space context goal floor ceiling limits silence patience late algorithm repeats regret "
-    "outcomes initial seed clock",
+    "outcomes initial seed about outcome_name unit clock",
     Study.ask: "context n params key",
     Study.tell: "trial value at noise key",
     Study.add: "params value context at noise key",
@@ -294,3 +294,55 @@ def test_a_spec_of_version_0_1_is_still_read() -> None:
     old = settings.spec()
     old["objective"] = old.pop("regret")
     assert Settings.of(old) == settings
+
+
+# Words for people -----------------------------------------------------------------------------------------------------
+
+
+def test_the_question_the_outcome_and_units_are_kept(tmp_path) -> None:
+    url = f"sqlite:///{tmp_path}/lab.db"
+    space = {"temperature": Real(20, 90, unit="°C"), "stages": belated.Integer(1, 8, unit="of 8"), "x": Real(0, 1)}
+    said = {"about": "Which bath?\nFor plant 2.", "outcome_name": "yield", "unit": "%"}
+    made = create(url=url, name="bath", space=space, seed=0, **said).settings
+    opened = Study.open(url, "bath").settings
+    assert opened == made
+    assert (opened.about, opened.outcome_label) == ("Which bath?\nFor plant 2.", "yield (%)")
+    assert [opened.space.format_label(name) for name in opened.space.names] == [
+        "temperature (°C)", "stages (of 8)", "x",
+    ]  # fmt: skip
+    assert create(url=url, name="bath", space=space, seed=0, **said).settings == made  # again, the same
+
+
+def test_a_spec_without_words_is_that_of_earlier_versions() -> None:
+    spec = create(seed=0).settings.spec()
+    assert not {"about", "outcome_name", "unit"} & spec.keys()
+    assert spec["space"]["parameters"] == [{"kind": "real", "low": 0.0, "high": 1.0, "log": False}]
+    assert Settings.of(spec).outcome_label == "outcome"
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        ({"about": "why?"}, "another about: none (got 'why?')"),
+        ({"unit": "g"}, "another unit: none (got 'g')"),
+        ({"space": {"x": Real(0, 1, unit="m")}}, "another space: x is a number from 0.0 to 1.0 (got x is a number from "
+         "0.0 to 1.0, in m)"),
+    ],
+)  # fmt: skip
+def test_other_words_are_another_study(other: dict[str, Any], sentence: str, tmp_path) -> None:
+    place = {"url": f"sqlite:///{tmp_path}/lab.db", "name": "bath", "silence": "unknown", "seed": 0}
+    create(**place)
+    assert sentence in refusal(belated.AlreadyExists, **{**place, **other})
+
+
+@pytest.mark.parametrize(
+    "said", [{"about": ""}, {"about": "a\x00b"}, {"outcome_name": "two\nlines"}, {"unit": "m" * 41}]
+)
+def test_words_that_cannot_be_printed_are_refused(said: dict[str, str]) -> None:
+    assert "must be printable" in refusal(silence="unknown", **said)
+
+
+@pytest.mark.parametrize("kind", [Real, belated.Integer])
+def test_a_unit_is_text(kind) -> None:
+    with pytest.raises(InvalidInput, match="unit must be text"):
+        kind(0, 1, unit=3)

@@ -19,9 +19,9 @@ from belated.learner.silence import SILENCES, Silence, read_silence
 from belated.objective import Objective
 from belated.patience import Patience
 from belated.space.encoding import Space
-from belated.space.parameters import Choice, Integer, Real
+from belated.space.parameters import LONGEST_UNIT, Choice, Integer, Real
 from belated.space.points import Points
-from belated.validation import format_names, format_value, is_writable, require_whole
+from belated.validation import format_label, format_names, format_value, is_writable, require_whole, require_words
 
 Declared = Mapping[str, Real | Integer | Choice] | Points | Space
 Late = Literal["use", "ignore"]
@@ -31,6 +31,8 @@ OutcomeKind = Literal["real", "conversion"]
 LATE, REPEATS, REGRETS, OUTCOMES = get_args(Late), get_args(Repeats), get_args(RegretKind), get_args(OutcomeKind)
 MOST_INITIAL = 10**9
 LONGEST_NAME = 255  # characters
+# Settings that are words for people, with their longest; left out of a spec where there are none.
+WORDS = {"about": 4000, "outcome_name": LONGEST_NAME, "unit": LONGEST_UNIT}
 
 SILENCE_HELP = (
     'silence must be given: what does an unheard outcome mean? "floor" (no news is the worst news), '
@@ -61,6 +63,22 @@ class Settings:
     outcomes: OutcomeKind
     initial: int
     seed: int
+    about: str | None = None  # the question, for people
+    outcome_name: str | None = None
+    unit: str | None = None  # of the outcome
+
+    @property
+    def outcome_label(self) -> str:
+        """What people call the outcome, with its unit.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(
+        ...     space={"x": Real(0, 1)}, silence="unknown", outcome_name="yield", unit="%", seed=0
+        ... )
+        >>> study.settings.outcome_label
+        'yield (%)'
+        """
+        return format_label(self.outcome_name or "outcome", self.unit)
 
     def spec(self) -> dict[str, Any]:
         """The settings as plain values, for a ledger; only what belated knows by name can be stored."""
@@ -94,6 +112,7 @@ class Settings:
             "regret": self.regret,
             "initial": self.initial,
             "seed": self.seed,
+            **{word: text for word in WORDS if (text := getattr(self, word)) is not None},
         }
 
     @classmethod
@@ -124,6 +143,7 @@ class Settings:
             outcomes=_require_option("outcomes", spec["outcomes"], OUTCOMES),
             initial=require_whole(spec["initial"], "initial"),
             seed=require_whole(spec["seed"], "seed"),
+            **{word: require_words(spec.get(word), word, most, lines=word == "about") for word, most in WORDS.items()},
         )
 
     @property
@@ -170,6 +190,9 @@ def settle_settings(
     outcomes: OutcomeKind,
     initial: int | None,
     seed: int | None,
+    about: str | None = None,
+    outcome_name: str | None = None,
+    unit: str | None = None,
 ) -> Settings:
     """The settings of a study from what the user gave; what contradicts the algorithm is refused."""
     chosen = algorithm if isinstance(algorithm, Algorithm) else find_algorithm(algorithm)
@@ -219,6 +242,9 @@ def settle_settings(
         outcomes=outcomes,
         initial=first,
         seed=drawn,
+        about=require_words(about, "about", WORDS["about"], lines=True),
+        outcome_name=require_words(outcome_name, "outcome_name", WORDS["outcome_name"]),
+        unit=require_words(unit, "unit", WORDS["unit"]),
     )
     problem = settings.problem
     _ = problem.kernel  # raises here, not at the first ask, if the kernel does not fit the space
@@ -299,15 +325,17 @@ def _require_option(what: str, given: Any, options: tuple[str, ...]) -> Any:
 def check_agreement(name: str, kept: Settings, given: Settings) -> Settings:
     """The settings of an existing study, if the user gives the same again; parameters may be in another order."""
     before, now = kept.spec(), given.spec()
-    for field in before:
-        if before[field] == now[field]:
+    for field in {**before, **now}:
+        if before.get(field) == now.get(field):
             continue
         if field in ("space", "context"):
             there, here = _find_difference(field, _list_parts(getattr(kept, field)), _list_parts(getattr(given, field)))
         elif field.startswith("patience"):
             field, there, here = "patience", str(kept.patience), str(given.patience)
-        elif isinstance(before[field], dict):
+        elif isinstance(before.get(field), dict):
             there, here = _find_difference(field, before[field], now[field])
+        elif field in WORDS:
+            there, here = (repr(one.get(field)) if field in one else "none" for one in (before, now))
         else:
             there, here = _describe_setting(before[field]), _describe_setting(now[field])
         if there != here:
@@ -344,7 +372,8 @@ def _describe_setting(value: object) -> str:
             return "none"
         case Real() | Integer():
             kind = "a number" if isinstance(value, Real) else "a whole number"
-            return f"{kind} from {value.low!r} to {value.high!r}{', log' if value.log else ''}"
+            unit = "" if value.unit is None else f", in {value.unit}"
+            return f"{kind} from {value.low!r} to {value.high!r}{', log' if value.log else ''}{unit}"
         case Choice():
             return f"one of {format_names(map(format_value, value.options))}"
         case [low, high]:

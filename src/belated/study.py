@@ -152,6 +152,9 @@ class Study:
         outcomes: OutcomeKind = "real",
         initial: int | None = None,
         seed: int | None = None,
+        about: str | None = None,
+        outcome_name: str | None = None,
+        unit: str | None = None,
         clock: Callable[[], float] | None = None,
     ) -> Study:
         """A new study; with a url, an existing study of that name with the same settings is opened.
@@ -177,6 +180,8 @@ class Study:
                    left) or "never"
         initial    space-filling queries to begin with; None: a number that suits the space
         seed       makes every choice repeatable; None: drawn, see study.seed
+        about, outcome_name, unit    the question, what the outcome is called, and its unit: for pictures, reports and
+                   exports
         clock      a function returning seconds; None: time.time
 
         >>> from belated import Choice, Real, Study
@@ -210,6 +215,9 @@ class Study:
             outcomes=outcomes,
             initial=initial,
             seed=seed,
+            about=about,
+            outcome_name=outcome_name,
+            unit=unit,
         )
         if url is None or name is None:
             return cls(settings, MemoryLedger(), name, clock or time.time)
@@ -832,6 +840,20 @@ class Study:
             self._sync()
             return find_worst(self._state, self._read_clock())
 
+    @property
+    def head(self) -> str:
+        """The position and hash of the last event. Kept elsewhere, it stands for the whole record, as it is now.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.ask()
+        >>> study.head.split()[0]
+        '1'
+        """
+        with hold(self._lock):
+            self._sync()
+            return "0" if self._head is None else str(self._head).strip()
+
     def queries(self) -> list[dict[str, Any]] | None:
         """Every query of the space, when they can be listed.
 
@@ -979,6 +1001,21 @@ class Study:
             self._sync()
             basis = AdviceBasis.of(self._state, self._read_clock(), by)
         return replace(basis.advise(), warning=basis.delays.warning)
+
+    def report(self, context: Params | None = None) -> str:
+        """The study as one HTML page for those who were not there: needs `pip install "belated[report]"`.
+
+        It has no scripts and needs nothing besides itself. The belief is in `context`; without one, in the context of
+        the newest trial.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", about="Which x?", seed=0)
+        >>> "Which x?" in study.report()
+        True
+        """
+        from belated.report.page import render_report
+
+        return render_report(self, context)
 
     def replay(self, number: int) -> Replay:
         """Compute a trial's choice again, only from what it knew.

@@ -136,6 +136,26 @@ def require_bool(value: object, what: str) -> bool:
     return given
 
 
+def require_words(value: object, what: str, longest: int, *, lines: bool = False) -> str | None:
+    """Words for people, without spaces around them; None where there are none. `lines`: they may have several."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be text (got {format_value(value)})")
+    text = value.strip()
+    printable = all(line.isprintable() for line in (text.splitlines() if lines else [text]))
+    if not text or not printable or len(text) > longest:
+        raise InvalidInput(
+            f"{what} must be printable, with at least 1 and at most {longest} characters (got {format_value(value)})"
+        )
+    return text
+
+
+def format_label(name: str, unit: str | None) -> str:
+    """A name with its unit, as people write it: temperature (°C)."""
+    return name if unit is None else f"{name} ({unit})"
+
+
 def make_key(value: Scalar) -> Key:
     """1 and 1.0 are the same, 1 and True are not."""
     return isinstance(value, bool), value

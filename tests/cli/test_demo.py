@@ -79,7 +79,7 @@ def test_two_workers_find_what_one_finds() -> None:
         (["--rounds", "-3"], "--rounds must be at least 1 (got -3)"),
         (["--points", "1"], "--points must be at least 10 (got 1)"),
         (["--workers", "0"], "--workers must be at least 1 (got 0)"),
-        (["--dpi", "1"], "--dpi must be at least 30 (got 1)"),
+        (["--dpi", "1"], "--dpi must be between 30 and 600 (got 1)"),
         (["--seeds", "many"], "Invalid value for '--seeds': 'many' is not a valid integer."),
         (["--out", "nowhere/demo.png"], "--out must be in a folder that exists (got nowhere/demo.png)"),
         (["--out", "demo.txt"], "--out must end in .png, .pdf, .svg (got demo.txt)"),

@@ -194,3 +194,34 @@ REFUSED = [
 @pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
 def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
     check_refused(args, sentence)
+
+
+def test_the_question_and_the_units_by_options_and_from_a_file() -> None:
+    Path("space.toml").write_text(
+        'silence = "unknown"\nseed = 0\nabout = "Which bath?"\noutcome_name = "yield"\nunit = "%"\n[space]\n'
+        't = { real = [20, 90], unit = "°C" }\nn = { integer = [1, 8], unit = "of 8" }\n'
+        '[context]\nh = { real = [0, 1], unit = "bar" }\n'
+    )
+    invoke("new", "one", "--space", "space.toml")
+    invoke(
+        *("new", "two", "--real", "t", "20", "90", "--integer", "n", "1", "8", "--context-real", "h", "0", "1"),
+        *("--silence", "unknown", "--seed", "0", "--about", "Which bath?", "--outcome-name", "yield", "--unit", "%"),
+        *("--parameter-unit", "t=°C", "--parameter-unit", "n=of 8", "--parameter-unit", "h=bar"),
+    )
+    made = belated.Study.open(STORE, "two").settings
+    assert made == belated.Study.open(STORE, "one").settings
+    assert (made.space.units, made.context.units) == ({"t": "°C", "n": "of 8"}, {"h": "bar"})
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("act=mol", "--parameter-unit must name a number of the space or the context (got act)"),
+        ("nope=mol", "(got nope)"),
+        ("x", "--parameter-unit must be name=value (got 'x')"),
+        ("x=", "x: unit must be printable"),
+    ],
+)
+def test_a_unit_belongs_to_a_number(typed: str, sentence: str) -> None:
+    invoke("new", "other", *SPACE)
+    check_refused(["new", "lab", *SPACE, "--parameter-unit", typed], sentence)

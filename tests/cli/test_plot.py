@@ -40,7 +40,8 @@ def test_for_a_script_it_says_what_is_in_it() -> None:
         (["catalyst", "--out", "no/where.png"], "--out must be in a folder that exists"),
         (["catalyst", "--context", "z=7"], "between 0.0 and 1.0"),
         (["catalyst", "--context", "w=0"], "there is no such parameter"),
-        (["catalyst", "--dpi", "3"], "--dpi must be at least 30 (got 3)"),
+        (["catalyst", "--dpi", "3"], "--dpi must be between 30 and 600 (got 3)"),
+        (["catalyst", "--dpi", "100000"], "--dpi must be between 30 and 600 (got 100000)"),
         (["one", "two"], "the arguments must be [NAME]"),
     ],
 )

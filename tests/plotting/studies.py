@@ -8,7 +8,7 @@ from functools import cache
 
 import belated
 from belated import Choice, Integer, Points, Real, Study
-from belated.plotting.study_view import StudyView, read_study_view
+from belated.plotting.study.view import StudyView, read_study_view
 
 DAY = 86400.0
 
@@ -100,7 +100,8 @@ def make_empty() -> Study:
 def make_wide() -> Study:
     options = Choice(*[f"option number {i}" for i in range(40)])
     study = Study.create(
-        name="n" * 128, space={f"parameter_{i}": Real(0, 1) for i in range(13)} | {"which": options, "k": Real(0, 1)},
+        name="n" * 128,
+        space={f"parameter_{i}": Real(0, 1) for i in range(13)} | {"which": options, "k" * 255: Real(0, 1)},
         silence="nearest", seed=1,
     )  # fmt: skip
     for _ in range(3):
@@ -120,6 +121,106 @@ def make_floorless() -> Study:
     return study
 
 
+@cache
+def make_lab() -> Study:
+    """Forty trials over four coordinates: pending, lost, infeasible and amended ones among them."""
+    now, waiting = [1.75e9], list[tuple[float, belated.Trial]]()
+    study = Study.create(
+        name="catalyst",
+        about="Which bath extracts most?\nFor plant 2.",
+        outcome_name="yield",
+        unit="%",
+        space={
+            "temperature": Real(20, 90, unit="°C"),
+            "rate": Real(2e-3, 5e-2, log=True, unit="1/s"),
+            "stages": Integer(1, 8),
+            "solvent": Choice("water", "ethanol", "2-MeTHF"),
+        },
+        silence="unknown",
+        patience="14d",
+        floor=0.0,
+        seed=1,
+        clock=lambda: now[0],
+    )
+    for i in range(40):
+        trial = study.ask()
+        now[0] += 0.4 * DAY
+        waiting.append((now[0] + (1 + 7 * i % 5) * DAY, trial))
+        for due in [due for due in waiting if due[0] <= now[0]]:
+            waiting.remove(due)
+            at, trial = due
+            if trial.number % 13 == 5:
+                study.fail(trial, "lost")
+            elif trial.number % 17 == 9:
+                study.fail(trial, "infeasible")
+            else:
+                study.tell(
+                    trial, 80 - abs(trial.params["temperature"] - 62) / 2 - abs(trial.params["stages"] - 5), at=at
+                )
+    study.amend(1, 55.2, reason="digits swapped in the notebook")
+    study.amend(floor=-1.0, reason="the sensor <drifts> below zero")
+    return study
+
+
+@cache
+def make_logs() -> Study:
+    """Log axes, from a narrow one to the whole of float64, and tiny outcomes."""
+    ends = [(0.8, 1.7), (1e-8, 1e4), (3, 40), (150, 260), (0.02, 0.3), (1e-300, 1e300), (1.0001, 1.0002)]
+    space = {f"x{i}": Real(*low_high, log=True) for i, low_high in enumerate(ends)} | {"n": Integer(1, 20, log=True)}
+    study = Study.create(name="logs", space=space, silence="unknown", seed=1)
+    for i in range(6):
+        study.tell(study.ask(), 1e-5 * i)
+    study.ask(n=2)
+    return study
+
+
+@cache
+def make_crowd() -> Study:
+    study = Study.create(name="crowd", space={"x": Real(0, 1), "c": Choice("a", "b")}, silence="floor", seed=1)
+    for i in range(120):
+        study.add({"x": 0.618 * i % 1, "c": "ab"[i % 2]})
+    for number in range(1, 120, 9):
+        study.tell(number, 0.5 + number / 1000)
+    return study
+
+
+@cache
+def make_imported() -> Study:
+    """Trials of six years ago, and a few of this week."""
+    now = [1.75e9]
+    study = Study.create(
+        name="imported", space={"t": Real(20, 90)}, silence="unknown", patience="14d", seed=1, clock=lambda: now[0]
+    )
+    for i in range(9):
+        study.add({"t": 20.0 + i}, i / 9, at=1.55e9 + i * DAY)
+    for _ in range(3):
+        trial = study.ask()
+        now[0] += DAY
+        study.tell(trial, 1.0)
+    return study
+
+
+@cache
+def make_amended() -> Study:
+    """Words for people, in letters that one font has not; two outcomes put right."""
+    study = Study.create(
+        name="amended",
+        space={"温度": Real(20, 90, unit="°C"), "вода": Integer(1, 9)},
+        about="Which bath is best?",
+        outcome_name="yield",
+        unit="%",
+        silence="unknown",
+        seed=1,
+    )
+    for i in range(5):
+        study.tell(study.ask(), 10.0 * i)
+    study.amend(2, 12.5, reason="digits swapped")
+    study.amend(4, 31.0, reason="a wrong reason")
+    study.amend(4, 33.0, reason="second titration")
+    study.fail(study.ask(), "infeasible")
+    return study
+
+
 STUDIES = (
     make_one_coordinate,
     make_mixed,
@@ -129,6 +230,10 @@ STUDIES = (
     make_only_asked,
     make_empty,
     make_wide,
+    make_logs,
+    make_crowd,
+    make_imported,
+    make_amended,
 )
 
 

@@ -39,6 +39,10 @@ COMMANDS = {
     "advise": ("belated.cli.advise", "Say how long to wait for an outcome, what that costs, and why."),
     "compare": ("belated.cli.compare", "Say which settings would have worked best for a study."),
     "plot": ("belated.cli.plot", "Draw a picture: outcomes over time, the delays, the belief."),
+    "report": (
+        "belated.cli.report",
+        "Write a page for those who were not there: the question, the answer, the record.",
+    ),
     "export": ("belated.cli.export", "Write every trial as CSV or JSON lines."),
     "import": ("belated.cli.import_", "Add trials from CSV or JSON lines."),
     "check": ("belated.cli.check", "Check the record of a study."),

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from belated.cli._common import require_at_least
+from belated.cli._common import print_warning
 from belated.cli.io.files import check_path, replace_file
 from belated.errors import InvalidInput, Unavailable
-from belated.plotting.style import FORMATS
+from belated.plotting.style import FORMATS, find_boxes
+from belated.validation import format_value
 
-LEAST_DPI = 30
+LEAST_DPI, MOST_DPI = 30, 600  # at 600 a picture has up to a hundred million dots
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -39,7 +40,8 @@ def picture_options(default: str) -> Callable[[Function], Function]:
 
 def check_picture(out: Path | None, dpi: int) -> None:
     """Refuse a picture that could not be written, before the work and not after it."""
-    require_at_least("--dpi", dpi, LEAST_DPI)
+    if not LEAST_DPI <= dpi <= MOST_DPI:
+        raise InvalidInput(f"--dpi must be between {LEAST_DPI} and {MOST_DPI} (got {format_value(dpi)})")
     if out is None:
         return
     check_path(out)
@@ -58,6 +60,13 @@ def check_picture(out: Path | None, dpi: int) -> None:
 def write_picture(out: Path, draw: Callable[[Path], None]) -> None:
     with replace_file(out) as beside:
         draw(beside)
+
+
+def warn_of_boxes(texts: Iterable[str]) -> None:
+    """Name the letters that no font here can draw."""
+    letters = find_boxes(texts)
+    if letters:
+        print_warning(f"no font here has {letters[:20]}: drawn as boxes; install one that does, such as Noto Sans")
 
 
 def print_with_picture(

@@ -18,6 +18,7 @@ from belated.cli.io.spaces import (
     read_options,
     read_points,
     read_settings,
+    set_units,
 )
 from belated.errors import InvalidInput, Unreachable, Unreadable
 from belated.learner.algorithms import PAPER
@@ -49,9 +50,19 @@ from belated.learner.silence import SILENCES
 @click.option("--outcomes", metavar="WORD", help="real: numbers; conversion: 1 or an amount, if and when it happens.")
 @click.option("--initial", metavar="N", help="How many queries to spread over the space first.")
 @click.option("--seed", metavar="N", help="Makes every choice repeatable.  [default: random]")
+@click.option("--about", metavar="TEXT", help="The question that the study answers, for reports.")
+@click.option("--outcome-name", metavar="TEXT", help="What the outcome is called, for pictures, reports and exports.")
+@click.option("--unit", metavar="UNIT", help="The unit of the outcome.")
+@click.option("--parameter-unit", "units", multiple=True, metavar="NAME=UNIT", help="The unit of a parameter.")
 @json_option
 def new(
-    words: tuple[str, ...], url: str, in_json: bool, file: Path | None, points: Path | None, **options: Any
+    words: tuple[str, ...],
+    url: str,
+    in_json: bool,
+    file: Path | None,
+    points: Path | None,
+    units: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Make a study. The same command again is harmless; other settings for a study that exists are refused.
 
@@ -66,7 +77,7 @@ def new(
       silence = "unknown"
       patience = "14d"      # every option may be in the file instead
       [space]
-      temperature = { real = [20, 90] }
+      temperature = { real = [20, 90], unit = "°C" }
       rate = { real = [1e-6, 1], log = true }
       stages = { integer = [1, 8] }
       solvent = { choice = ["water", "ethanol"] }
@@ -102,6 +113,7 @@ def new(
     )
     if space is None:
         raise InvalidInput("declare a space: --space space.toml, --points queries.csv, or options such as --real x 0 1")
+    space, context = set_units(units, space, context)
     settings = {
         **declared,
         **{name: parse_setting(name, options[name]) for name in SETTINGS if options[name] is not None},

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
-from belated.cli._picture import check_picture, picture_options, write_picture
+from belated.cli._picture import check_picture, picture_options, warn_of_boxes, write_picture
 from belated.cli.io.cells import parse_context
-from belated.plotting.study import draw_study
-from belated.plotting.study_view import read_study_view
+from belated.plotting.study.page import draw_study
+from belated.plotting.study.view import read_study_view
 
 
 @click.command()
@@ -36,6 +36,7 @@ def plot(words: tuple[str, ...], url: str, out: Path | None, dpi: int, context: 
     check_picture(path, dpi)
     view = read_study_view(study, parse_context(study.settings.context, context))
     write_picture(path, lambda path: draw_study(view, path, dpi))
+    warn_of_boxes(view.list_texts())
     counts = {status: view.count(status) for status in ("heard", "late", "pending", "expired", "failed")}
     best = None if view.recommended is None else asdict(view.recommended)
     plain = {"picture": str(path), "recommended": best, "context": view.context, "trials": counts}

@@ -6,8 +6,11 @@ In every picture the colour says what silence means to an algorithm, and the lin
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+import logging
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +33,11 @@ COLOUR = {
     "fading": "#56B4E9",
 }
 INK, SOFT, FAINT = "#1F1F1F", "#555555", "#E4E4E4"
+FONT = "DejaVu Sans"  # comes with matplotlib
+LAST = "Last Resort"  # a font of matplotlib's that has a box for every letter
 STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
     "font.size": 10.5,
+    "text.parse_math": False,  # a name may have dollars
     "text.hinting": "none",  # texts have the same width at any dpi
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -67,13 +72,66 @@ def push_apart(ends: Sequence[float], gap: float, low: float) -> list[float]:
 
 
 @contextmanager
-def use_style() -> Iterator[None]:
-    """Inside, matplotlib draws in our style, whatever the user's own settings are."""
+def use_style(texts: Iterable[str] = ()) -> Iterator[None]:
+    """Inside, matplotlib draws in our style, whatever the user's own settings are.
+
+    `texts` are those whose letters may need other fonts; letters that no font has are drawn as boxes."""
     matplotlib = _matplotlib()
-    with matplotlib.rc_context():
+    with matplotlib.rc_context(), warnings.catch_warnings(), _silence_fonts():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
+        matplotlib.rcParams["font.family"] = [FONT, *find_fonts(frozenset("".join(texts)))]
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # find_boxes says it in a sentence
         yield
+
+
+@contextmanager
+def _silence_fonts() -> Iterator[None]:
+    """Inside, matplotlib does not log that a font has no bold letters."""
+    log = logging.getLogger("matplotlib.font_manager")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+@cache
+def find_fonts(letters: frozenset[str]) -> tuple[str, ...]:
+    """Installed fonts for the letters that our own lacks: each time the one that has most of those still missing."""
+    from matplotlib.font_manager import fontManager
+
+    paths = {e.name: e.fname for e in fontManager.ttflist if e.style == "normal" and not e.name.startswith(LAST)}
+    missing, found = find_missing(letters, paths[FONT]), []
+    while missing:
+        left = {name: find_missing(missing, path) for name, path in sorted(paths.items())}
+        name = min(left, key=lambda one: len(left[one]))
+        if left[name] == missing:
+            break
+        missing = left[name]
+        found.append(name)
+    return tuple(found)
+
+
+def find_boxes(texts: Iterable[str]) -> str:
+    """The letters that no installed font has; they are drawn as boxes."""
+    _matplotlib()
+    from matplotlib.font_manager import fontManager
+
+    missing = frozenset("".join(texts))
+    for name in (FONT, *find_fonts(missing)):
+        missing = find_missing(missing, next(entry.fname for entry in fontManager.ttflist if entry.name == name))
+    return "".join(sorted(missing))
+
+
+@cache
+def find_missing(letters: frozenset[str], path: str) -> frozenset[str]:
+    """Those of the letters that the font in this file lacks."""
+    from matplotlib.font_manager import get_font
+
+    font = get_font(path)
+    return frozenset(letter for letter in letters if letter.isprintable() and not font.get_char_index(ord(letter)))
 
 
 def make_page(width: float, height: float) -> Figure:

@@ -25,6 +25,7 @@ from belated.validation import (
     Scalar,
     Spec,
     check_names,
+    format_label,
     format_value,
     prefix_errors,
     require_plain,
@@ -75,6 +76,29 @@ class Space:
         if isinstance(self.parameters, Points):
             return self.parameters.list_options()
         return [option for p in self.parameters if isinstance(p, Choice) for option in p.options]
+
+    def find_parameter(self, name: str) -> Parameter:
+        """The parameter of this name; Points have none."""
+        if isinstance(self.parameters, Points):
+            raise TypeError("points have no parameters; their values are listed")
+        return self.parameters[self.names.index(name)]
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """The units of the parameters that have one."""
+        if isinstance(self.parameters, Points):
+            return {}
+        kinds = zip(self.names, self.parameters, strict=True)
+        return {name: p.unit for name, p in kinds if isinstance(p, Real | Integer) and p.unit is not None}
+
+    def format_label(self, name: str) -> str:
+        """A parameter's name with its unit, as people read it.
+
+        >>> from belated import Real, Space
+        >>> Space.of({"temperature": Real(20, 90, unit="°C")}).format_label("temperature")
+        'temperature (°C)'
+        """
+        return format_label(name, self.units.get(name))
 
     @cached_property
     def domain(self) -> Domain:
@@ -200,6 +224,10 @@ class Space:
 
 def _read_parameter(spec: object) -> Parameter:
     match spec:
+        case {"kind": "real", "low": low, "high": high, "log": log, "unit": unit}:
+            return Real(low, high, log, unit=unit)
+        case {"kind": "integer", "low": low, "high": high, "log": log, "unit": unit}:
+            return Integer(low, high, log, unit=unit)
         case {"kind": "real", "low": low, "high": high, "log": log}:
             return Real(low, high, log)
         case {"kind": "integer", "low": low, "high": high, "log": log}:

@@ -23,18 +23,20 @@ from belated.validation import (
     require_number,
     require_plain,
     require_whole,
+    require_words,
     scale_to_unit,
 )
 
+LONGEST_UNIT = 40  # characters
 MOST_OPTIONS = 2000  # an ask takes seconds and a gigabyte with that many
 
 
 @dataclass(frozen=True)
 class Real:
-    """A number from low to high; with log=True its logarithm is what varies evenly.
+    """A number from low to high; with log=True its logarithm is what varies evenly. The unit is for people.
 
     >>> from belated import Real, Study
-    >>> study = Study.create(space={"rate": Real(1e-6, 1, log=True)}, silence="unknown", seed=0)
+    >>> study = Study.create(space={"rate": Real(1e-6, 1, log=True, unit="1/s")}, silence="unknown", seed=0)
     >>> 1e-6 <= study.ask().params["rate"] <= 1
     True
     """
@@ -42,6 +44,7 @@ class Real:
     low: float
     high: float
     log: bool = False
+    unit: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         low, high, log = (
@@ -56,6 +59,7 @@ class Real:
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "log", log)
+        object.__setattr__(self, "unit", require_words(self.unit, "unit", LONGEST_UNIT))
 
     @property
     def coordinate(self) -> Interval:
@@ -84,7 +88,7 @@ class Real:
         return min(max(x, self.low), self.high)
 
     def spec(self) -> Spec:
-        return {"kind": "real", "low": self.low, "high": self.high, "log": self.log}
+        return {"kind": "real", "low": self.low, "high": self.high, "log": self.log, **_spec_unit(self.unit)}
 
     @property
     def _wide(self) -> bool:
@@ -99,20 +103,24 @@ class Real:
 class Integer:
     """A whole number from low to high, both included; with log=True its logarithm is what varies evenly.
 
+    The unit is for people.
+
     >>> from belated import Integer, Study
-    >>> study = Study.create(space={"layers": Integer(1, 8)}, silence="unknown", seed=0)
-    >>> study.ask().params["layers"] in range(1, 9)
+    >>> study = Study.create(space={"dose": Integer(1, 8, unit="drops")}, silence="unknown", seed=0)
+    >>> study.ask().params["dose"] in range(1, 9)
     True
     """
 
     low: int
     high: int
     log: bool = False
+    unit: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", require_whole(self.low, "low"))
         object.__setattr__(self, "high", require_whole(self.high, "high"))
         object.__setattr__(self, "log", require_bool(self.log, "log"))
+        object.__setattr__(self, "unit", require_words(self.unit, "unit", LONGEST_UNIT))
         for what, bound in (("low", self.low), ("high", self.high)):
             if abs(bound) > 2**53:
                 raise InvalidInput(f"{what} must be between -2**53 and 2**53 (got {format_value(bound)})")
@@ -130,7 +138,12 @@ class Integer:
         return self.coordinate.level(float(columns[0]))
 
     def spec(self) -> Spec:
-        return {"kind": "integer", "low": self.low, "high": self.high, "log": self.log}
+        return {"kind": "integer", "low": self.low, "high": self.high, "log": self.log, **_spec_unit(self.unit)}
+
+
+def _spec_unit(unit: str | None) -> Spec:
+    """Left out where there is none, as in stores of earlier versions."""
+    return {} if unit is None else {"unit": unit}
 
 
 @dataclass(frozen=True, init=False)

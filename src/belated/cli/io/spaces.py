@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import click
 
 from belated import Choice, Integer, Points, Real
-from belated.cli.io.cells import parse_decimal, parse_integer, parse_option
+from belated.cli.io.cells import parse_decimal, parse_integer, parse_option, parse_pairs
 from belated.cli.io.files import LineErrors, read_csv, read_toml
 from belated.errors import InvalidInput
 from belated.space.parameters import Parameter
@@ -18,6 +19,7 @@ from belated.validation import format_names, format_value, prefix_errors
 SETTINGS = (
     *("goal", "floor", "ceiling", "limits", "silence", "patience"),
     *("late", "algorithm", "repeats", "regret", "outcomes", "initial", "seed"),
+    *("about", "outcome_name", "unit"),
 )
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -94,6 +96,30 @@ def read_options(options: Mapping[str, Any], prefix: str = "") -> dict[str, Para
     return found
 
 
+def set_units(
+    typed: Sequence[str], space: Mapping[str, Parameter] | Points, context: Mapping[str, Parameter] | None
+) -> tuple[Mapping[str, Parameter] | Points, Mapping[str, Parameter] | None]:
+    """The space and the context with the units of --parameter-unit NAME=UNIT."""
+    units, found = parse_pairs(typed, "--parameter-unit"), set[str]()
+
+    def add(declared: Mapping[str, Parameter]) -> dict[str, Parameter]:
+        made = dict(declared)
+        for name, unit in units.items():
+            kind = declared.get(name)
+            if isinstance(kind, Real | Integer):
+                found.add(name)
+                with prefix_errors(f"{name}: "):
+                    made[name] = replace(kind, unit=unit)
+        return made
+
+    with_units = space if isinstance(space, Points) else add(space)
+    around = None if context is None else add(context)
+    for name in units:
+        if name not in found:
+            raise InvalidInput(f"--parameter-unit must name a number of the space or the context (got {name})")
+    return with_units, around
+
+
 def read_settings(path: Path) -> dict[str, Any]:
     """What a TOML file declares: space, context (each a space or missing), and settings by their names."""
     given = read_toml(path)
@@ -126,13 +152,13 @@ def _parse_parameters(given: object, what: Literal["space", "context"]) -> dict[
 
 def _parse_parameter(given: Any) -> Parameter:
     match given:
-        case {"real": [low, high], **rest} if set(rest) <= {"log"}:
-            return Real(low, high, given.get("log", False))
-        case {"integer": [low, high], **rest} if set(rest) <= {"log"}:
-            return Integer(low, high, given.get("log", False))
+        case {"real": [low, high], **rest} if set(rest) <= {"log", "unit"}:
+            return Real(low, high, given.get("log", False), unit=given.get("unit"))
+        case {"integer": [low, high], **rest} if set(rest) <= {"log", "unit"}:
+            return Integer(low, high, given.get("log", False), unit=given.get("unit"))
         case {"choice": [*options], **rest} if not rest:
             return Choice(*options)
-    kinds = "{ real = [low, high] }, { integer = [low, high] } (either with log = true) or { choice = [...] }"
+    kinds = "{ real = [low, high] }, { integer = [low, high] } (either with log or unit) or { choice = [...] }"
     raise InvalidInput(f"must be {kinds} (got {format_value(given)})")
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import belated
-from belated.plotting import study as drawing
-from belated.plotting.study import BLUE, ORANGE, VERMILLION, choose_unit, draw_study, needs_slant
-from belated.plotting.study_view import read_study_view
+from belated.plotting.study import page as drawing
+from belated.plotting.study.beliefs import needs_slant
+from belated.plotting.study.marks import BLUE, CROWDED, ORANGE, VERMILLION, choose_unit
+from belated.plotting.study.page import draw_study
+from belated.plotting.study.view import format_expected, read_study_view
 from belated.plotting.style import FORMATS
 from tests.plotting.studies import (
     DAY,
     STUDIES,
+    make_amended,
     make_by_the_clock,
+    make_crowd,
     make_floorless,
     make_listed,
     make_mixed,
@@ -30,6 +35,7 @@ imread = pytest.importorskip("matplotlib.image").imread
 def find_overlaps(figure) -> list[tuple[str, str]]:
     """Pairs of words that cover each other."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.legend import Legend
     from matplotlib.text import Text
 
     canvas = FigureCanvasAgg(figure)
@@ -42,7 +48,17 @@ def find_overlaps(figure) -> list[tuple[str, str]]:
     texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip() and t not in hidden]
     boxes = [(t.get_text(), t.get_window_extent(canvas.get_renderer())) for t in texts if not t.get_rotation()]
     drawn = [(said, box.shrunk(0.98, 0.8)) for said, box in boxes]  # a little air belongs to a box
-    return [(a, b) for i, (a, box) in enumerate(drawn) for b, other in drawn[i + 1 :] if box.overlaps(other)]
+    legends = {legend: legend.get_window_extent() for legend in figure.findobj(Legend)}
+    covered = [
+        ("a legend", text.get_text())
+        for legend, place in legends.items()
+        for text in texts
+        if text not in legend.get_texts() and place.overlaps(text.get_window_extent().shrunk(0.98, 0.8))
+    ]
+    return [
+        *((a, b) for i, (a, box) in enumerate(drawn) for b, other in drawn[i + 1 :] if box.overlaps(other)),
+        *covered,
+    ]
 
 
 @pytest.mark.parametrize("make", STUDIES, ids=lambda make: make.__name__)
@@ -138,3 +154,76 @@ def test_options_are_slanted_only_where_they_would_touch() -> None:
 )
 def test_times_are_in_a_unit_that_reads_well(seconds: float, name: str) -> None:
     assert choose_unit(seconds)[1] == name
+
+
+def read_texts(view) -> list[str]:
+    """Every text of a picture."""
+    from matplotlib.text import Text
+
+    texts: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            drawing, "save_page", lambda figure, out, dpi: texts.extend(t.get_text() for t in figure.findobj(Text))
+        )
+        draw_study(view, Path("unused.png"))
+    return texts
+
+
+def test_amended_and_failed_trials_are_named_with_the_reason() -> None:
+    texts = read_texts(view_study(make_amended))
+    assert {"Trial 2 amended: digits swapped", "Trial 4 amended: second titration", "2", "4"} <= set(texts)
+    assert "Failed: trial 6 infeasible." in texts
+
+
+def test_names_and_units_are_shown() -> None:
+    texts = read_texts(view_study(make_amended))
+    assert {"Which bath is best?", "yield (%)", "Belief about yield (%)", "温度 (°C)", "вода"} <= set(texts)
+    assert any("Best yield: 40 %, trial 5." in text for text in texts)
+
+
+def test_the_recommended_point_has_its_value_and_interval() -> None:
+    view = view_study(make_one_coordinate)
+    assert any(f", {format_expected(view.study.recommend())}:" in text for text in read_texts(view))
+
+
+def test_a_crowd_of_pending_is_a_density() -> None:
+    from matplotlib.collections import PolyCollection
+
+    shapes: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            drawing,
+            "save_page",
+            lambda figure, out, dpi: shapes.extend(
+                sum(isinstance(c, PolyCollection) and c.get_alpha() == CROWDED["alpha"] for c in axes.collections)
+                for axes in figure.axes
+            ),
+        )
+        draw_study(view_study(make_crowd), Path("unused.png"))
+    assert shapes == [0, 1, 1, 1, 0]  # outcomes, lanes, delays, x, and c, where counts are written
+    texts = read_texts(view_study(make_crowd))
+    assert "106 pending" in texts
+    counts = Counter(trial.params["c"] for trial in make_crowd().trials() if trial.status == "pending")
+    assert {str(count) for count in counts.values()} <= set(texts)
+
+
+def test_a_mark_at_the_edge_is_whole() -> None:
+    from matplotlib.lines import Line2D
+
+    marks: list[Line2D] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            drawing,
+            "save_page",
+            lambda figure, out, dpi: marks.extend(
+                m for m in figure.findobj(Line2D) if m.get_marker() in ("o", "v", "*")
+            ),
+        )
+        draw_study(view_study(make_one_coordinate), Path("unused.png"))
+    assert marks
+    assert not any(mark.get_clip_on() for mark in marks if mark.axes is not None)
+
+
+def test_letters_of_any_script_are_drawn_without_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    draw_study(view_study(make_amended), tmp_path / "a.png", 40)  # a warning would be an error here
+    assert caplog.records == []

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from belated.learner.delays.survival import kaplan_meier
-from belated.plotting.study_view import GRID, read_study_view
+from belated.plotting.study.view import GRID, format_expected, is_squashed, read_study_view
+from belated.results import BestQuery
 from tests.plotting.studies import (
     DAY,
+    make_amended,
     make_by_the_clock,
     make_contextual,
+    make_imported,
     make_listed,
     make_mixed,
     make_one_coordinate,
@@ -94,3 +97,43 @@ def test_the_context_is_the_newest_unless_another_is_named() -> None:
 def test_more_coordinates_than_fit_are_counted() -> None:
     view = view_study(make_wide)
     assert (len(view.slices), view.left_out) == (12, 3)
+
+
+def test_dates_that_would_squash_the_axis_make_it_count_trials() -> None:
+    view = view_study(make_imported)
+    assert (view.by_clock, view.dated) == (True, False)
+    assert view.asked.tolist() == [float(number) for number in range(1, 13)]
+    assert view_study(make_by_the_clock).dated
+
+
+@pytest.mark.parametrize(
+    ("times", "squashed"),
+    [
+        ([0, 1, 2, 3, 4, 100], True),
+        ([0, 20, 40, 60, 80, 100], False),
+        ([0, 50, 60, 70, 80, 100], False),
+        ([0, 100], False),  # too few to say
+        ([5.0] * 9, False),
+    ],
+)
+def test_one_empty_stretch_squashes_an_axis(times: list[float], squashed: bool) -> None:
+    assert is_squashed(times) == squashed
+
+
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "words"),
+    [
+        (83.1234, 79.5, 86.7, "83.1 ± 3.6 g (90 % interval)"),
+        (0.3405, 0.2243, 0.5171, "0.3405 g (90 % interval 0.2243 to 0.5171)"),
+        (8.0e-5, 7.5e-5, 8.5e-5, "8e-05 ± 5e-06 g (90 % interval)"),
+        (12345.0, 12000.0, 12690.0, "12340 ± 340 g (90 % interval)"),
+        (1.0, 1.0, 1.0, "1 g (90 % interval 1 to 1)"),
+    ],
+)
+def test_what_is_expected_has_as_many_digits_as_are_known(mean: float, low: float, high: float, words: str) -> None:
+    best = BestQuery(params={}, value=mean, quantity="mean", low=low, high=high, asked=1, heard=1)
+    assert format_expected(best, "g") == words
+
+
+def test_the_newest_reason_counts() -> None:
+    assert view_study(make_amended).amended == {2: "digits swapped", 4: "second titration"}

@@ -1,23 +1,25 @@
-"""What the picture of a study shows: outcomes over time, the delays seen so far, and the belief along each coordinate.
+"""What the pictures of a study show: outcomes over time, the delays seen so far, and the belief along each coordinate.
 
-`read_study_view` reads all of it from a study; `belated.plotting.study` draws it.
+`read_study_view` reads all of it from a study; the other modules of this folder draw it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from belated import Study, WorstValue
 from belated.errors import NothingHeard
 from belated.learner.arrays import Array
+from belated.learner.choice.problem import Hyperparameters
 from belated.learner.delays.survival import Survival, kaplan_meier
 from belated.learner.gp.kernels import Kernel
-from belated.results import Belief, BestQuery, Trial
+from belated.record.events import Amended, Event
+from belated.results import Belief, BestQuery, Trial, WorstValue
+from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Parameter, Real
 from belated.space.points import Points
@@ -26,6 +28,26 @@ from belated.validation import Params, make_key
 GRID = 161  # points of a curve
 DOTS = 12  # an integer with at most this many values is drawn as dots
 COORDINATES = 12  # at most this many are drawn
+STATUSES = ("heard", "late", "pending", "expired", "failed", "counted")  # in the order in which they are listed
+SQUASHED = 0.6  # of an axis of time without any mark: then trials are counted instead
+FEWEST = 6  # marks that can be squashed
+
+
+class ViewedStudy(Protocol):
+    """What is read of a study."""
+
+    name: str | None
+    clock: Callable[[], float]
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def floor(self) -> WorstValue: ...
+    def trials(self) -> list[Trial]: ...
+    def events(self) -> list[Event]: ...
+    def hyperparameters(self) -> list[Hyperparameters]: ...
+    def recommend(self, context: Params | None = None) -> BestQuery: ...
+    def posterior(self, points: Sequence[Params], context: Params | None = None) -> Belief: ...
 
 
 @dataclass(frozen=True)
@@ -35,6 +57,7 @@ class BeliefSlice:
     Where queries are points of a list, every point is shown instead: `whole`."""
 
     name: str
+    label: str  # the name with its unit
     x: Array  # along the coordinate; for options, their places in the list
     mean: Array
     low: Array  # the ends of the 90 % interval
@@ -64,15 +87,20 @@ class StudyView:
     """What the picture of a study shows, at one time."""
 
     name: str
-    study: Study
+    study: ViewedStudy
     trials: Sequence[Trial]
-    now: float  # on the axis of `asked`
+    start: float  # when the first query was asked
+    seconds: float  # from then to now
+    dated: bool  # whether the axis of `asked` is time; else it counts rounds
+    now: float  # on that axis
     asked: Array  # round, or seconds since the first query               (n,)
     told: Array  # likewise; NaN while unheard                            (n,)
     survival: Survival
     waiting: Array  # how long those not heard have waited                 (k,)
     floor: WorstValue
     recommended: BestQuery | None
+    expected: str  # f at the recommended point, in words
+    amended: Mapping[int, str]  # the trials whose outcome was put right, with the reason
     context: Params | None
     slices: Sequence[BeliefSlice]
     left_out: int  # coordinates that are not drawn
@@ -81,23 +109,51 @@ class StudyView:
     def by_clock(self) -> bool:
         return self.study.settings.patience.by_clock
 
+    @property
+    def has_calendar(self) -> bool:
+        """Whether its clock shows dates; a test's or a simulation's does not."""
+        return 1e8 <= self.start < 1e11
+
+    @property
+    def title(self) -> str:
+        """Of the outcomes."""
+        settings = self.study.settings
+        return settings.outcome_label if settings.outcome_name or settings.unit else "Outcomes"
+
+    @property
+    def named(self) -> str:
+        """What is believed about: f, or what the outcome is called."""
+        return self.study.settings.outcome_label if self.study.settings.outcome_name else "f"
+
     def count(self, status: str) -> int:
         return sum(trial.status == status for trial in self.trials)
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many trials there are of each status that there is."""
+        return {status: n for status in STATUSES if (n := self.count(status))}
 
-def read_study_view(study: Study, context: Params | None = None) -> StudyView:
+    def list_texts(self) -> list[str]:
+        """Every text of the user's own; fonts must have their letters."""
+        settings = self.study.settings
+        spaces = [space for space in (settings.space, settings.context) if space is not None]
+        options = [option for space in spaces for option in space.list_options() if isinstance(option, str)]
+        labels = [space.format_label(name) for space in spaces for name in space.names]
+        return [self.name, settings.about or "", self.title, *labels, *options, *self.amended.values()]
+
+
+def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyView:
     """Everything that is drawn. The belief is in `context`; without one, in the context of the newest trial."""
     trials = study.trials()
     clock, by_clock = study.clock(), study.settings.patience.by_clock
     start = min((trial.asked_at for trial in trials), default=clock)
     last = max([clock, *(t for trial in trials for t in (trial.asked_at, trial.told_at or trial.asked_at))])
-    if by_clock:
-        asked = np.array([trial.asked_at - start for trial in trials])
-        told = np.array([math.nan if t.told_at is None else max(t.told_at, t.asked_at) - start for t in trials])
-    else:
+    asked = np.array([trial.asked_at - start for trial in trials])
+    told = np.array([math.nan if t.told_at is None else max(t.told_at, t.asked_at) - start for t in trials])
+    dated = by_clock and not is_squashed([*asked, *told[np.isfinite(told)], last - start])
+    if not dated:
         asked = np.array([float(trial.number) for trial in trials])
         told = np.array([math.nan if t.known_from is None else float(t.known_from) for t in trials])
-    now = last - start if by_clock else float(len(trials) + 1)
     # the delay of a trial that was added with its outcome is not known, and a failed one has none
     timed = [t for t in trials if t.has_delay and t.status != "failed"]
     ages = {t.number: max(clock - t.asked_at, 0.0) if by_clock else len(trials) + 1.0 - t.number for t in timed}
@@ -114,20 +170,53 @@ def read_study_view(study: Study, context: Params | None = None) -> StudyView:
         name=study.name or "a study",
         study=study,
         trials=trials,
-        now=now,
+        start=start,
+        seconds=last - start,
+        dated=dated,
+        now=last - start if dated else float(len(trials) + 1),
         asked=asked,
         told=told,
         survival=kaplan_meier(waited, arrived),
         waiting=waited[~arrived],
         floor=study.floor,
         recommended=recommended,
+        expected="" if recommended is None else format_expected(recommended, study.settings.unit),
+        amended=find_amended(study.events()),
         context=context,
         slices=slices[:COORDINATES],
         left_out=max(0, len(slices) - COORDINATES),
     )
 
 
-def read_slices(study: Study, trials: Sequence[Trial], here: Params, context: Params | None) -> list[BeliefSlice]:
+def is_squashed(times: Sequence[float]) -> bool:
+    """Whether most of an axis with these marks would be one empty stretch: some dates lie far from the others."""
+    if len(times) < FEWEST:
+        return False
+    ordered = np.sort(times)
+    return bool(np.max(np.diff(ordered)) > SQUASHED * (ordered[-1] - ordered[0]))
+
+
+def format_expected(best: BestQuery, unit: str | None = None) -> str:
+    """A value with its 90 % interval: 83.1 ± 3.6 where both sides are alike, else 0.34 (0.22 to 0.52)."""
+    mean, of = best.value, "" if unit is None else f" {unit}"
+    if best.low is None or best.high is None:
+        return f"{mean:.4g}{of}"
+    low, high, half = best.low, best.high, (best.high - best.low) / 2
+    if half <= 0 or abs((high + low) / 2 - mean) > 0.05 * half:
+        return f"{mean:.4g}{of} (90 % interval {low:.4g} to {high:.4g})"
+    decimals = 1 - math.floor(math.log10(half))
+    if not -6 <= decimals <= 5:
+        return f"{mean:.4g} ± {half:.2g}{of} (90 % interval)"
+    shown = max(0, decimals)
+    return f"{round(mean, decimals) + 0.0:.{shown}f} ± {round(half, decimals):.{shown}f}{of} (90 % interval)"
+
+
+def find_amended(events: Iterable[Event]) -> dict[int, str]:
+    """The trials whose outcome was put right, with the newest reason."""
+    return {e.number: e.reason for e in events if isinstance(e, Amended) and e.number is not None}
+
+
+def read_slices(study: ViewedStudy, trials: Sequence[Trial], here: Params, context: Params | None) -> list[BeliefSlice]:
     """The belief along every coordinate of the space, and then of the context."""
     fits = study.hyperparameters()
     kernel = fits[-1].gp.kernel if fits else study.settings.problem.kernel
@@ -141,7 +230,7 @@ def read_slices(study: Study, trials: Sequence[Trial], here: Params, context: Pa
 
 
 def read_slice(
-    study: Study,
+    study: ViewedStudy,
     trials: Sequence[Trial],
     kernel: Kernel,
     space: Space,
@@ -186,6 +275,7 @@ def read_slice(
     order = np.argsort(x, kind="stable")
     return BeliefSlice(
         name=name,
+        label=space.format_label(name),
         x=x[order],
         mean=belief.mean[order],
         low=belief.low[order],
@@ -202,7 +292,13 @@ def read_slice(
 
 
 def measure_nearness(
-    study: Study, kernel: Kernel, trial: Trial, moved: Params, here: Params, context: Params | None, of_context: bool
+    study: ViewedStudy,
+    kernel: Kernel,
+    trial: Trial,
+    moved: Params,
+    here: Params,
+    context: Params | None,
+    of_context: bool,
 ) -> float:
     """k(x_s, x') / k(x', x'), where x' is the point of the slice with the trial's own coordinate: 1 on the slice."""
     params, z = (here, {**(context or {}), **moved}) if of_context else ({**here, **moved}, context)

@@ -1,0 +1,86 @@
+"""The delays seen so far: the share heard by how long they waited."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from belated.plotting.study.marks import (
+    ALONE,
+    BLUE,
+    CROWD,
+    VERMILLION,
+    Box,
+    StudyPage,
+    choose_unit,
+    draw_density,
+    write_note,
+)
+from belated.plotting.study.ticks import fit_ticks
+from belated.plotting.study.view import StudyView
+from belated.plotting.style import BAND, FAINT, write_headline
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+TICK = {**ALONE, "marker": "|", "color": BLUE, "markersize": 8, "markeredgewidth": 1.1}
+PATIENCE: dict[str, Any] = {"color": VERMILLION, "linewidth": 1.1, "linestyle": (0, (4, 2))}
+
+
+def draw_delays(page: StudyPage, box: Box, view: StudyView) -> None:
+    """The share heard by how long they waited (Kaplan-Meier): those still pending are censored."""
+    axes = page.axes(box.left, box.top, box.wide, box.high)
+    survival, waiting, m = view.survival, view.waiting, view.study.settings.patience.m
+    longest = max([0.0, *survival.times, *waiting])
+    reach = 1.04 * max(longest, m if m <= 4 * longest else 0.0) or 1.0
+    unit, name = choose_unit(reach) if view.by_clock else (1.0, "rounds")
+    crowd = len(waiting) > CROWD
+    unheard = "; below: unheard" if crowd else "; ticks: unheard" if len(waiting) else ""
+    write_headline(axes, "Delays seen so far", f"share heard (± 2 s.e.){unheard}")
+    axes.set_ylim(0, 1.03)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
+    axes.set_xlim(0, reach / unit)
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    axes.set_xlabel(f"{name} waited", labelpad=3)
+    fit_ticks(axes, box.wide, whole=not view.by_clock)
+    if not survival.n:
+        axes.set_xticks([])
+        axes.grid(False)
+        write_note(axes, "no delays seen yet")
+        return
+    t = np.array([0.0, *survival.times, longest])
+    share, error = 1.0 - survival.over(t), 2.0 * np.array([survival.error(float(at)) for at in t])
+    low, high = np.clip(share - error, 0, 1), np.clip(share + error, 0, 1)
+    axes.fill_between(t / unit, low, high, step="post", color=BLUE, **BAND)
+    axes.plot(t / unit, share, color=BLUE, linewidth=1.7, drawstyle="steps-post")
+    if crowd:
+        draw_density(axes, waiting / unit, 0.0, reach / unit, 0.0, 0.07, axes.get_xaxis_transform())
+    else:
+        axes.plot(waiting / unit, 1.0 - survival.over(waiting), **TICK)
+    if math.isfinite(m):
+        mark_patience(axes, view, m, longest, reach, unit)
+
+
+def mark_patience(axes: Axes, view: StudyView, m: float, longest: float, reach: float, unit: float) -> None:
+    """Where patience ends, and which share is heard by then, if that is known."""
+    known = m <= longest or view.survival.at(longest) == 0
+    within = f"{100 * view.survival.rho(m):.0f} % in time, by estimate" if known else "nothing has waited so long"
+    text = f"patience {view.study.settings.patience}\n{within}"
+    if m <= reach:
+        axes.axvline(m / unit, **PATIENCE)
+    right = m > 0.5 * reach
+    low = view.survival.over(np.array([0.8 * reach]))[0] < 0.65  # the curve stands above the words
+    axes.annotate(
+        text if m <= reach else f"{text}\n(beyond this axis)",
+        xy=(min(m, 0.97 * reach) / unit, 0.1 if low else 0.6),
+        xytext=(-5 if right else 5, 0),
+        textcoords="offset points",
+        ha="right" if right else "left",
+        va="bottom",
+        fontsize=9,
+        color=VERMILLION,
+        linespacing=1.35,
+        bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5},
+    )

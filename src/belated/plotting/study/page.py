@@ -1,0 +1,83 @@
+"""The picture of a study: what was heard and when, how long it took, and what is believed of f."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from belated.plotting.study.beliefs import PanelGrid, draw_beliefs
+from belated.plotting.study.delays import draw_delays
+from belated.plotting.study.marks import Box, StudyPage, clip_text, format_value
+from belated.plotting.study.outcomes import draw_outcomes, measure_lanes
+from belated.plotting.study.view import StudyView
+from belated.plotting.style import INK, SOFT, make_page, save_page, use_style
+from belated.wording import format_count
+
+WIDTH, LEFT, RIGHT = 12.0, 0.95, 11.8
+ABOVE, OVER, BETWEEN, BELOW = 1.72, 2.5, 1.62, 0.9  # from top to bottom
+LINE = 0.23  # of a sentence
+TIMES, DELAYS = 7.1, 9.0  # the width of the outcomes, the left edge of the delays
+LETTERS = 145  # of a sentence, across the page
+SHOWN = 4  # notes on amended trials
+
+
+def draw_study(view: StudyView, out: Path, dpi: int = 150) -> None:
+    """Write the picture; the ending of the file name (FORMATS) says in which format."""
+    above = ABOVE + (LINE if view.study.settings.about else 0.0)
+    over, notes = OVER + measure_lanes(view), list_notes(view)
+    grid = PanelGrid.of(view.slices, LEFT, RIGHT, above + over + LINE * len(notes) + BETWEEN)
+    tall = grid.bottom + BELOW
+    with use_style(view.list_texts()):
+        page = StudyPage(make_page(WIDTH, tall), WIDTH, tall)
+        write_words(page, view)
+        draw_outcomes(page, Box(LEFT, above, TIMES, OVER), view)
+        draw_delays(page, Box(DELAYS, above, RIGHT - DELAYS, over), view)
+        for i, note in enumerate(notes):
+            page.text(LEFT, above + over + 0.68 + i * LINE, clip_text(note, LETTERS), fontsize=9.5, color=SOFT)
+        draw_beliefs(page, grid, view)
+        save_page(page.figure, out, dpi)
+
+
+def write_words(page: StudyPage, view: StudyView) -> None:
+    """The study's name, its question, its counts and its settings."""
+    settings = view.study.settings
+    patience = "no patience" if math.isinf(settings.patience.m) else f"patience {settings.patience}"
+    setting = (
+        f"{settings.objective.goal.capitalize()}; silence: {settings.silence.name}; {patience}; "
+        f"late outcomes are {'used' if settings.late == 'use' else 'not used'}; algorithm: {settings.algorithm.name}."
+    )
+    page.text(LEFT, 0.36, clip_text(view.name, 60), fontsize=17, weight="bold")
+    about = [" ".join(settings.about.split())] if settings.about else []
+    for i, line in enumerate([*about, describe_stand(view), setting]):
+        colour = SOFT if line == setting else INK
+        page.text(LEFT, 0.69 + i * LINE, clip_text(line, LETTERS), fontsize=10, color=colour)
+
+
+def describe_stand(view: StudyView) -> str:
+    """How many queries there are of each status, and the best outcome."""
+    settings = view.study.settings
+    listed = ", ".join(f"{count} {status}" for status, count in view.counts.items())
+    stand = f"{format_count(len(view.trials), 'query', 'queries')}{': ' if listed else ''}{listed}."
+    told = [trial for trial in view.trials if trial.outcome is not None]
+    if told:
+        best = max(told, key=lambda trial: (settings.objective.sign * (trial.outcome or 0.0), -trial.number))
+        unit = "" if settings.unit is None else f" {settings.unit}"
+        name = settings.outcome_name or "outcome"
+        stand += f"  Best {name}: {format_value(best.outcome)}{unit}, trial {best.number}."
+    return stand
+
+
+def list_notes(view: StudyView) -> list[str]:
+    """Which trials failed and how, and which outcomes were put right and why."""
+    failed: dict[str, list[str]] = {}
+    for trial in view.trials:
+        if trial.failure is not None:
+            failed.setdefault(trial.failure, []).append(str(trial.number))
+    notes = []
+    if failed:
+        kinds = [f"{', '.join(numbers)} {kind}" for kind, numbers in failed.items()]
+        notes.append(f"Failed: trial {'; '.join(kinds)}.")
+    amended = [f"Trial {number} amended: {reason}" for number, reason in view.amended.items()]
+    if len(amended) > SHOWN:
+        amended[SHOWN - 1 :] = [f"{len(amended) - SHOWN + 1} more trials amended: see the report or the export"]
+    return [*notes, *amended]
