@@ -35,6 +35,8 @@ OPTIONAL = {
 } | {
     "mabwiser",
     "vowpalwabbit",
+    "ray",
+    "distributed",
 }
 
 
