@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -704,9 +704,13 @@ class Study:
     def optimize(
         self,
         f: Callable[..., float],
-        rounds: int = 100,
+        rounds: int | None = None,
         workers: int = 4,
         *,
+        more: int | None = None,
+        timeout: float | str | timedelta | None = None,
+        until: float | None = None,
+        callbacks: Iterable[Callable[[Study, Trial], object]] = (),
         executor: Executor | None = None,
         contexts: Iterable[Params] | Callable[[int], Params] | None = None,
         progress: bool = True,
@@ -714,16 +718,23 @@ class Study:
     ) -> Run:
         """Evaluate f until the study has `rounds` trials, on many workers at once; run it again to go on.
 
-        f         f(params), or f(params, context), returning a number. An exception, or a value that is not a finite
-                  number, ends the trial as lost; raising belated.Infeasible ends it as infeasible
-        rounds    the study's total, including queries of earlier runs and of other processes
-        workers   how many evaluations run at once
-        executor  any concurrent.futures.Executor. None: new processes, which import f: it must be defined at the
-                  top level of a module, and a script must call optimize under if __name__ == "__main__":
-        contexts  one context per round (a list, any iterable, or a function of the round's number)
-        progress  a bar on stderr, if that is a terminal
-        resume    first evaluate the trials without an outcome that an earlier run left. Use False in a process that
-                  joins others on the same study, or it evaluates again what they are evaluating
+        f          f(params), or f(params, context), returning a number. An exception, or a value that is not a finite
+                   number, ends the trial as lost; raising belated.Infeasible ends it as infeasible
+        rounds     the study's total, including queries of earlier runs and of other processes. None: 100
+        workers    how many evaluations run at once
+        more       instead of rounds: so many more than the study has now
+        timeout    after it nothing more is started: seconds, "2h", a timedelta
+        until      a goal: nothing more is started once an outcome is as good as this
+        callbacks  functions of (study, trial), called after an outcome or a failure is recorded. If one returns True,
+                   nothing more is started
+        executor   any concurrent.futures.Executor. None: new processes, which import f: it must be defined at the
+                   top level of a module, and a script must call optimize under if __name__ == "__main__":
+        contexts   one context per round (a list, any iterable, or a function of the round's number)
+        progress   a bar on stderr, if that is a terminal
+        resume     first evaluate the trials without an outcome that an earlier run left. Use False in a process that
+                   joins others on the same study, or it evaluates again what they are evaluating
+
+        Where nothing more is started, what is running is waited for, and `run.ended` says why.
 
         A call that outlasts patience does not block: another query is asked in its place, and its outcome is still told
         if it comes before the end. Patience in rounds passes as other calls come back; where calls may hang, use
@@ -735,14 +746,72 @@ class Study:
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
         >>> with ThreadPoolExecutor(4) as threads:
         ...     run = study.optimize(lambda params: params["x"], rounds=8, executor=threads)
+        ...     more = study.optimize(lambda params: params["x"], more=50, until=0.999, timeout="1h", executor=threads)
         >>> run.told
         8
+        >>> more.told < 50, study.best().outcome >= 0.999
+        (True, True)
         """
-        from belated.execution.optimize import optimize
+        from belated.execution.optimize import Plan, optimize
 
-        return optimize(
-            self, f, rounds, workers, executor=executor, contexts=contexts, progress=progress, resume=resume
+        plan = Plan.of(
+            self,
+            rounds,
+            workers,
+            more=more,
+            timeout=timeout,
+            until=until,
+            callbacks=callbacks,
+            contexts=contexts,
+            progress=progress,
+            resume=resume,
         )
+        return optimize(self, f, plan, executor)
+
+    async def optimize_async(
+        self,
+        f: Callable[..., Awaitable[float]],
+        rounds: int | None = None,
+        workers: int = 4,
+        *,
+        more: int | None = None,
+        timeout: float | str | timedelta | None = None,
+        until: float | None = None,
+        callbacks: Iterable[Callable[[Study, Trial], object]] = (),
+        contexts: Iterable[Params] | Callable[[int], Params] | None = None,
+        progress: bool = True,
+        resume: bool = True,
+    ) -> Run:
+        """The same as `optimize` for a coroutine function: `workers` evaluations at once, in the running event loop.
+
+        Asks and tells run in a thread of their own, and hold up no coroutine; so do callbacks and contexts. An
+        evaluation that outlasts patience is cancelled at the end. To cancel the run, as Ctrl-C does under asyncio.run,
+        loses nothing: what has come is told, and trials that were being evaluated stay pending.
+
+        >>> import asyncio
+        >>> from belated import Real, Study
+        >>> async def measure(params):
+        ...     await asyncio.sleep(0.01)  # a request to the instrument
+        ...     return params["x"]
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> asyncio.run(study.optimize_async(measure, rounds=8)).told
+        8
+        """
+        from belated.execution.optimize import Plan, optimize_async
+
+        plan = Plan.of(
+            self,
+            rounds,
+            workers,
+            more=more,
+            timeout=timeout,
+            until=until,
+            callbacks=callbacks,
+            contexts=contexts,
+            progress=progress,
+            resume=resume,
+        )
+        return await optimize_async(self, f, plan)
 
     # Looking ----------------------------------------------------------------------------------------------------------
 
