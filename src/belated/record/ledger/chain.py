@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from belated.record.events import Event, event_from_dict, parse_plain
 
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what decoding a damaged row raises
 NONE = (-1).to_bytes(8, "big", signed=True)  # the length of what is not there
+PART = 10_000  # events that are read at once
 Columns = tuple[str, int | None, str | None, int, str]  # kind, number, key, part, body
 
 
@@ -185,6 +186,30 @@ def read_on(rows: Sequence[Row], after: Head, end: Head, where: str) -> Iterator
         yield last
     if (last.position, last.hash) != end:
         raise Unreadable(f"{where} is damaged (event {last.position + 1}: it is missing; there were {end.position})")
+
+
+def read_found(found: Sequence[Sequence[Any]], after: Head, where: str) -> Iterator[Entry]:
+    """The events after one that was read before.
+
+    found  from that event on, each with the study's head before it; one without an event if there is none"""
+    if not found:
+        raise is_another(where)
+    return read_on(_list_rows(found), after, Head(*found[0][:2]), where)
+
+
+def read_parts(fetch: Callable[[int], Sequence[Sequence[Any]]], after: Head, where: str) -> Iterator[Entry]:
+    """The events after one that was read before, PART at a time, so that few are in memory at once.
+
+    fetch  what there is from a position on, PART rows at most"""
+    while len(found := fetch(after.position)) == PART:
+        rows = _list_rows(found)
+        yield from read_on(rows, after, rows[-1].head, where)
+        after = rows[-1].head
+    yield from read_found(found, after, where)
+
+
+def _list_rows(found: Sequence[Sequence[Any]]) -> list[Row]:
+    return [Row(one[2], tuple(one[3:8]), one[8]) for one in found if one[2] is not None]
 
 
 def went_back(after: Head, where: str) -> StoreChanged:
