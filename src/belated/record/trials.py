@@ -100,7 +100,8 @@ def measure_wait(since: float, until: float) -> float:
 
 def measure_waits(since: Array, until: float | Array) -> Array:
     """Seconds from some clock readings to others."""
-    return np.clip(until - since, 0.0, LONGEST_WAIT)
+    with np.errstate(over="ignore"):  # readings of version 0.1 may be so far apart that it is infinite
+        return np.clip(until - since, 0.0, LONGEST_WAIT)
 
 
 class TrialTable:
@@ -258,7 +259,7 @@ class TrialTable:
         if columns["undelayed"][i]:
             columns["delay"][i] = 0.0
         else:
-            columns["delay"][i] = measure_wait(columns["asked_at"][i], at) if self.by_clock else rounds
+            columns["delay"][i] = measure_wait(columns["asked_at"][i].item(), at) if self.by_clock else rounds
         if "key" in plain:
             self._tell_keys[i] = plain["key"]
         self._news.append(i)
@@ -333,7 +334,7 @@ class TrialTable:
             return "heard" if delay <= columns["m"][i] else "late"
         if columns["failure"][i] >= 0:
             return "failed"
-        age = measure_wait(columns["asked_at"][i], now) if self.by_clock else self.next_number - number
+        age = measure_wait(columns["asked_at"][i].item(), now) if self.by_clock else self.next_number - number
         return "pending" if age <= m else "expired"
 
     def trial(self, number: int, now: float, m: float) -> Trial:

@@ -197,11 +197,11 @@ def read_found(found: Sequence[Sequence[Any]], after: Head, where: str) -> Itera
     return read_on(_list_rows(found), after, Head(*found[0][:2]), where)
 
 
-def read_parts(fetch: Callable[[int], Sequence[Sequence[Any]]], after: Head, where: str) -> Iterator[Entry]:
+def read_parts(fetch: Callable[[int, int], Sequence[Sequence[Any]]], after: Head, where: str) -> Iterator[Entry]:
     """The events after one that was read before, PART at a time, so that few are in memory at once.
 
-    fetch  what there is from a position on, PART rows at most"""
-    while len(found := fetch(after.position)) == PART:
+    fetch  what there is from a position on, so many rows at most"""
+    while len(found := fetch(after.position, PART)) == PART:
         rows = _list_rows(found)
         yield from read_on(rows, after, rows[-1].head, where)
         after = rows[-1].head

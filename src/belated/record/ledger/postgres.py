@@ -25,7 +25,6 @@ from urllib.parse import urlsplit
 from belated.errors import BelatedError, InvalidInput, Taken, Unavailable, Unreachable, Unreadable
 from belated.record.events import Event, event_to_columns
 from belated.record.ledger.chain import (
-    PART,
     Entry,
     Head,
     Origin,
@@ -490,8 +489,8 @@ class PostgresLedger:
         return Written(Head(position, hash_), list(follow_chain(rows, seen, self.store.shown)), writing.events)
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
-        def fetch(since: int) -> list[Any]:
-            return self.store.run(lambda c: c.execute(READ_PART, (self.identity, since, PART)).fetchall())
+        def fetch(since: int, most: int) -> list[Any]:
+            return self.store.run(lambda c: c.execute(READ_PART, (self.identity, since, most)).fetchall())
 
         return read_parts(fetch, after or self.start, self.store.shown)
 

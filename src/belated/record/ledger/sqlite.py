@@ -31,7 +31,6 @@ from urllib.parse import quote, unquote, urlsplit
 from belated.errors import BelatedError, InvalidInput, StoreChanged, Taken, Unavailable, Unreachable, Unreadable
 from belated.record.events import Event, event_to_columns
 from belated.record.ledger.chain import (
-    PART,
     Entry,
     Head,
     Origin,
@@ -587,7 +586,7 @@ class SQLiteLedger:
         return found[0], Head(*found[1:])
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
-        fetch = partial(self.store.fetch, f"{READ} LIMIT {PART}", self.identity)
+        fetch = partial(self.store.fetch, f"{READ} LIMIT ?3", self.identity)
         return read_parts(fetch, after or self.start, self.store.shown)
 
     @contextmanager
