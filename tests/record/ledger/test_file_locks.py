@@ -190,6 +190,17 @@ def test_a_stopped_process_in_the_middle_of_a_queue_is_named_too(
             wait(pid)
 
 
+def test_who_is_first_may_ask_for_it_again(database: Path) -> None:
+    """Though others wait, and stays first."""
+    with hold_first(database, 1):
+        second = fork(lambda: take(database, 1))
+        wait_for_bytes(database, 2)
+        take(database, 1)
+        time.sleep(0.2)
+        assert os.waitpid(second, os.WNOHANG) == (0, 0)
+    assert wait(second) == 0
+
+
 def test_a_place_in_a_queue_ends_with_its_process(database: Path) -> None:
     with hold_first(database, 1):
         second = fork(lambda: take(database, 1))
