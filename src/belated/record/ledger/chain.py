@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from belated.errors import StoreChanged, Unreadable
-from belated.record.events import Event, event_from_dict, parse_plain
+from belated.record.events import Event, event_from_dict, parse_plain, parse_together, require_event
 
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what decoding a damaged row raises
 NONE = (-1).to_bytes(8, "big", signed=True)  # the length of what is not there
@@ -102,9 +102,10 @@ def begin_chain(identity: str, spec: str) -> Head:
 
 
 def hash_content(columns: Columns) -> bytes:
-    *index, body = columns
+    kind, number, key, part, body = columns
     text = body.encode("utf-8", "surrogatepass")
-    return hashlib.sha256(b"".join([*map(_measure_word, index), len(text).to_bytes(8, "big"), text])).digest()
+    index = _measure_word(kind) + _measure_word(number) + _measure_word(key) + _measure_word(part)
+    return hashlib.sha256(index + len(text).to_bytes(8, "big") + text).digest()
 
 
 def extend_chain(head: Head, contents: Iterable[bytes]) -> Iterator[Head]:
@@ -130,20 +131,21 @@ def _measure(part: str | int | None) -> bytes:
 _measure_word = lru_cache(1000, typed=True)(_measure)  # kinds, parts and the numbers of today come again and again
 
 
-def follow_chain(rows: Iterable[Row], after: Head, where: str) -> Iterator[Entry]:
+def follow_chain(rows: Sequence[Row], after: Head, where: str) -> Iterator[Entry]:
     """The events of these rows, which come right after a head. The first one that does not fit is named.
 
     where  what the store is called in a message"""
     position, hash_ = after
-    for place, columns, kept in rows:
-        position += 1
+    plains = parse_together([row.columns[-1] for row in rows])
+    for (place, columns, kept), plain in zip(rows, plains, strict=True):
+        position, body = position + 1, columns[-1]
         try:
             if place != position:
                 raise ValueError("it is missing")
             hash_ = _chain(hash_, position, hash_content(columns))
             if hash_ != kept:
                 raise ValueError("it is not as it was written: its hash does not fit")
-            entry = Entry(parse_plain(columns[-1]), columns[-1], position, hash_)
+            entry = Entry(parse_plain(body) if plain is None else require_event(plain), body, position, hash_)
         except DAMAGE as error:
             raise Unreadable(f"{where} is damaged (event {position}: {error})") from None
         yield entry

@@ -485,7 +485,7 @@ class PostgresLedger:
         seen = writing.seen or self.start
         if not found:
             raise went_back(seen, self.store.shown)
-        rows = (Row(place, tuple(words), bytes.fromhex(hex_)) for place, *words, hex_ in between or ())
+        rows = [Row(place, tuple(words), bytes.fromhex(hex_)) for place, *words, hex_ in between or ()]
         return Written(Head(position, hash_), list(follow_chain(rows, seen, self.store.shown)), writing.events)
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
