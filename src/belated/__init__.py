@@ -24,10 +24,12 @@ from belated.errors import (
     UnknownTrial,
     Unreachable,
     Unreadable,
+    Unregistered,
     WorkerLost,
 )
 from belated.learner.choice.problem import Hyperparameters
 from belated.objective import Objective
+from belated.parts import register
 from belated.patience import Patience
 from belated.results import Belief, Receipt, Replay, Trial, WorstValue
 from belated.settings import Settings
@@ -116,6 +118,7 @@ __all__ = [
     "UnknownTrial",
     "Unreachable",
     "Unreadable",
+    "Unregistered",
     "WorkerLost",
     "WorstValue",
     "algorithms",
@@ -128,6 +131,7 @@ __all__ = [
     "kernels",
     "measure_regret",
     "policies",
+    "register",
     "restore",
     "silence",
     "simulate",

@@ -23,7 +23,8 @@ from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.gp.posterior import Posterior
 from belated.learner.history import History, order_by_arrival
-from belated.validation import Fieldless
+from belated.parts import check_returned, find_part, read_part, reserve, write_part
+from belated.validation import Fieldless, format_value
 
 LOOKED_AT = 200  # waits that are compared near each query, spread evenly over the order of asking
 MARGIN = 3.0  # in log-likelihood: how much better the query must predict the waits
@@ -274,7 +275,7 @@ class Halfway:
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
         belief = fill_with_belief(h, heard)
         fill = np.where(h.pending, floor + self.share * (belief - floor), h.y)
-        rows, y_tilde, shares, widths = self.base.fill(h, floor, heard)
+        rows, y_tilde, shares, widths = fill_checked(self.base, h, floor, heard)
         farther = h.pending[rows] & (np.abs(fill[rows] - belief[rows]) < np.abs(y_tilde - belief[rows]))
         fill[rows] = np.where(farther, fill[rows], y_tilde)
         more = np.setdiff1d(np.flatnonzero(h.pending), rows)  # last, so that the base's rows stay factored
@@ -297,6 +298,21 @@ def fill_with_belief(h: History, heard: Callable[[], Posterior]) -> Array:
     return fill
 
 
+def fill_checked(silence: Silence, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
+    """What a silence fills in. One of the user's own is refused with its name where rows or numbers do not fit."""
+    filled = silence.fill(h, floor, heard)
+    if np.any(np.isnan(filled.y_tilde)):
+        raise InvalidInput(f"{silence!r} left an outcome unfilled")
+    if type(silence).__module__ != __name__:
+        rows = np.asarray(filled.rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or np.any((rows < 0) | (rows >= len(h.y))):
+            raise InvalidInput(f"{silence!r}: rows must be numbers of rows of the history (got {format_value(rows)})")
+        for what, values in (("y_tilde", filled.y_tilde), ("shares", filled.shares), ("widths", filled.widths)):
+            if values is not None:
+                check_returned(silence, what, values, rows.shape)
+    return filled
+
+
 SILENCES: dict[str, Silence] = {
     "floor": Floor(),
     "unknown": Unknown(),
@@ -308,5 +324,23 @@ SILENCES: dict[str, Silence] = {
 
 
 def read_silence(spec: Mapping[str, Any]) -> Silence:
-    """The silence that a `spec()` names."""
+    """The silence that `write_silence` wrote."""
+    if spec["silence"] not in SILENCES:
+        own: Silence = read_part("silence", spec)
+        return own
     return Nearest(spec["k"]) if spec["silence"] == "nearest" else SILENCES[spec["silence"]]
+
+
+def write_silence(silence: Silence) -> dict[str, object]:
+    """A silence as plain values: one of belated's by its own spec, any other by its registered name."""
+    known = SILENCES.get(silence.name)
+    return silence.spec() if type(known) is type(silence) else write_part("silence", silence)
+
+
+def find_silence(name: str) -> Silence | None:
+    """The silence of that name, belated's or registered, with the fields that it has by default."""
+    part = find_part("silence", name)
+    return SILENCES.get(name) if part is None else part()
+
+
+reserve("silence", *SILENCES)
