@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import belated
-from belated import algorithms, kernels, policies
+from belated import algorithms, delays, kernels, policies, silence
 from belated.errors import InvalidInput, Unregistered
 from belated.parts import REGISTERED, find_part, list_parts, read_part, write_part
 from belated.silence import Filled
@@ -90,7 +90,18 @@ class FittedNeighbours:
         return self.near(Q)[0].min(axis=1)
 
 
+@dataclass(frozen=True)
+class Weekly:
+    """A share of a tenth comes on each of the first days."""
+
+    days: int = 5
+
+    def rho(self, m: float) -> float:
+        return min(int(min(m, 99)), self.days) / 10
+
+
 PARTS: list[tuple[Any, str, type]] = [
+    ("delay", "weekly", Weekly),
     ("silence", "average", Average),
     ("policy", "cautious", Cautious),
     ("kernel", "Rational", Rational),
@@ -116,6 +127,8 @@ def forget() -> None:
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "silence": {"silence": Average(0.5)},
+    "delay": {"silence": silence.Fading(law=Weekly(7))},
+    "one of our delays": {"silence": silence.Fading(law=delays.Sometimes(delays.Poisson(3), 0.5))},
     "policy": {"algorithm": algorithms.custom("careful", policy=Cautious()), "silence": "unknown"},
     "one of our policies": {"algorithm": algorithms.custom("greedy", policy=policies.Greedy()), "silence": "unknown"},
     "kernel": {"algorithm": algorithms.custom("rational", kernel=Rational(0.4)), "silence": "unknown"},
@@ -183,7 +196,7 @@ def test_own_algorithms_and_silences_are_compared_by_name() -> None:
 # What is missing ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["silence", "policy", "kernel", "surrogate"])
+@pytest.mark.parametrize("name", ["silence", "policy", "kernel", "surrogate", "delay"])
 def test_a_store_says_which_package_an_unregistered_part_comes_from(name: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/lab.db"
     belated.Study.create(url, "s", space=SPACE, seed=0, **SETTINGS[name])
@@ -209,7 +222,7 @@ def test_what_has_no_name_cannot_be_stored_and_the_error_says_how_to_name_it(tmp
 @pytest.mark.parametrize(
     ("said", "rule"),
     [
-        (("colour", "red", Average), "kind must be one of policy, silence, kernel, surrogate"),
+        (("colour", "red", Average), "kind must be one of policy, silence, kernel, surrogate, delay"),
         (("silence", "two words", Average), "a part's name must be letters"),
         (("silence", "average", Average()), "a part must be a class"),
         (("silence", "floor", Average), "silence floor is one of belated's own"),
@@ -234,6 +247,8 @@ def test_a_value_that_does_not_read_back_as_itself_cannot_be_stored() -> None:
     belated.register("surrogate", "different", Different)
     with pytest.raises(InvalidInput, match="surrogate different with the same fields must be equal"):
         write_part("surrogate", Different())
+    with pytest.raises(InvalidInput, match="surrogate neighbours: field k: value must be a string, a number"):
+        write_part("surrogate", Neighbours({}))  # type: ignore[arg-type]
 
 
 # What parts return ----------------------------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belated.errors import InvalidInput, Unregistered
-from belated.validation import NAME, format_value
+from belated.validation import NAME, format_value, prefix_errors, require_plain
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Kind = Literal["policy", "silence", "kernel", "surrogate"]
+Kind = Literal["policy", "silence", "kernel", "surrogate", "delay"]
 KINDS = get_args(Kind)
 
 REGISTERED: dict[tuple[str, str], type] = {}  # by kind and name
@@ -25,7 +25,11 @@ RESERVED: dict[str, set[str]] = {kind: set() for kind in KINDS}  # names of bela
 
 
 def register(kind: Kind, name: str, part: type) -> None:
-    """Give a class of your own a name, under which stores keep its values: a policy, silence, kernel or surrogate.
+    """Give a class of your own a name, under which stores keep its values.
+
+    kind   "policy", "silence", "kernel", "surrogate" or "delay", a law of delays
+    name   what it is called
+    part   the class: a frozen dataclass with plain fields, or one without fields
 
     A package can do so for good, with an entry point of the group "belated.policy", "belated.silence" and so on.
 
@@ -91,7 +95,10 @@ def write_part(kind: Kind, value: object) -> dict[str, Any]:
     given = (
         {field.name: getattr(value, field.name) for field in fields(value) if field.init} if is_dataclass(value) else {}
     )
-    if part(**given) != value:
+    for field, each in given.items():
+        with prefix_errors(f"{kind} {named}: field {field}: "):
+            given[field] = [require_plain(one) for one in each] if isinstance(each, tuple) else require_plain(each)
+    if read_part(kind, {kind: named, "from": locate(part), "with": given}) != value:
         raise InvalidInput(
             f"two values of {kind} {named} with the same fields must be equal: make {part.__name__} a frozen dataclass"
         )

@@ -263,6 +263,8 @@ def _check_conversion(goal: str, floor: float | None, silence: Silence, patience
         raise Contradiction(f"conversions are maximized; leave goal out (got {format_value(goal)})")
     if floor not in (None, 0, 0.0):
         raise Contradiction(f"conversions imply floor=0; leave floor out (got {format_value(floor)})")
+    if getattr(silence, "law", None) is not None:
+        raise Contradiction(f"conversions learn the law of their delays; leave it out (got {format_value(silence)})")
     if silence.name not in ("floor", "fading"):
         raise Contradiction(f'conversions need silence="floor" or "fading" (got {format_value(silence.name)})')
     if math.isinf(patience.m) and not patience.auto:
