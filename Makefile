@@ -34,7 +34,7 @@ test: $(STAMP)  ## run the tests, on two cores; the same examples every time
 test-faults: $(STAMP)  ## run the tests that start PostgreSQL, kill processes or fill disks
 	@$(PY) -m pytest -q -n 2 -m "faults and not long"
 
-test-doors: $(STAMP).doors  ## run the tests of other libraries on belated inside them; installs OptunaHub
+test-doors: $(STAMP).doors  ## run the tests of other libraries on belated inside them; installs them
 	@$(PY) -m pytest -q -n 2 -m doors
 
 test-browser: $(STAMP).browser  ## run the tests that look at pages in chromium (Debian: apt install chromium)

@@ -39,6 +39,8 @@ OPTIONAL = {
     "playwright",
     "pypdf",
     "vowpalwabbit",
+    "ray",
+    "distributed",
 }
 
 

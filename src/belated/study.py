@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -64,7 +64,7 @@ from belated.record.events import (
     Told,
 )
 from belated.record.ledger import Ledger, open_store
-from belated.record.ledger.chain import Head
+from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
 from belated.record.state import State
@@ -280,8 +280,8 @@ class Study:
 
     def __repr__(self) -> str:
         named = "" if self.name is None else f"{self.name}: "
-        heard = sum(row.told is not None for row in self._state.rows)
-        trials = f"{len(self._state.rows)} trials, {heard} heard"
+        table = self._state.table
+        trials = f"{table.count} trials, {np.sum(table.told)} heard"
         algorithm, goal, silence = (
             self.settings.algorithm.name,
             self.settings.objective.goal,
@@ -372,7 +372,7 @@ class Study:
         for part, context in enumerate(contexts):
             with self._hold_state() as now:
                 if part == 0:
-                    knew, state = now.position, now if count == 1 else now.fork()
+                    knew, state = now.position, now if count == 1 else now.fork(count)
                     change = self._consider_patience(considered_at)
                 number, before = state.next_number, state.versions
                 compute = prepare_choice(state, considered_at, context, fixed)
@@ -704,9 +704,13 @@ class Study:
     def optimize(
         self,
         f: Callable[..., float],
-        rounds: int = 100,
+        rounds: int | None = None,
         workers: int = 4,
         *,
+        more: int | None = None,
+        timeout: float | str | timedelta | None = None,
+        until: float | None = None,
+        callbacks: Iterable[Callable[[Study, Trial], object]] = (),
         executor: Executor | None = None,
         contexts: Iterable[Params] | Callable[[int], Params] | None = None,
         progress: bool = True,
@@ -714,16 +718,23 @@ class Study:
     ) -> Run:
         """Evaluate f until the study has `rounds` trials, on many workers at once; run it again to go on.
 
-        f         f(params), or f(params, context), returning a number. An exception, or a value that is not a finite
-                  number, ends the trial as lost; raising belated.Infeasible ends it as infeasible
-        rounds    the study's total, including queries of earlier runs and of other processes
-        workers   how many evaluations run at once
-        executor  any concurrent.futures.Executor. None: new processes, which import f: it must be defined at the
-                  top level of a module, and a script must call optimize under if __name__ == "__main__":
-        contexts  one context per round (a list, any iterable, or a function of the round's number)
-        progress  a bar on stderr, if that is a terminal
-        resume    first evaluate the trials without an outcome that an earlier run left. Use False in a process that
-                  joins others on the same study, or it evaluates again what they are evaluating
+        f          f(params), or f(params, context), returning a number. An exception, or a value that is not a finite
+                   number, ends the trial as lost; raising belated.Infeasible ends it as infeasible
+        rounds     the study's total, including queries of earlier runs and of other processes. None: 100
+        workers    how many evaluations run at once
+        more       instead of rounds: so many more than the study has now
+        timeout    after it nothing more is started: seconds, "2h", a timedelta
+        until      a goal: nothing more is started once an outcome is as good as this
+        callbacks  functions of (study, trial), called after an outcome or a failure is recorded. If one returns True,
+                   nothing more is started
+        executor   any concurrent.futures.Executor. None: new processes, which import f: it must be defined at the
+                   top level of a module, and a script must call optimize under if __name__ == "__main__":
+        contexts   one context per round (a list, any iterable, or a function of the round's number)
+        progress   a bar on stderr, if that is a terminal
+        resume     first evaluate the trials without an outcome that an earlier run left. Use False in a process that
+                   joins others on the same study, or it evaluates again what they are evaluating
+
+        Where nothing more is started, what is running is waited for, and `run.ended` says why.
 
         A call that outlasts patience does not block: another query is asked in its place, and its outcome is still told
         if it comes before the end. Patience in rounds passes as other calls come back; where calls may hang, use
@@ -735,14 +746,72 @@ class Study:
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
         >>> with ThreadPoolExecutor(4) as threads:
         ...     run = study.optimize(lambda params: params["x"], rounds=8, executor=threads)
+        ...     more = study.optimize(lambda params: params["x"], more=50, until=0.999, timeout="1h", executor=threads)
         >>> run.told
         8
+        >>> more.told < 50, study.best().outcome >= 0.999
+        (True, True)
         """
-        from belated.execution.optimize import optimize
+        from belated.execution.optimize import Plan, optimize
 
-        return optimize(
-            self, f, rounds, workers, executor=executor, contexts=contexts, progress=progress, resume=resume
+        plan = Plan.of(
+            self,
+            rounds,
+            workers,
+            more=more,
+            timeout=timeout,
+            until=until,
+            callbacks=callbacks,
+            contexts=contexts,
+            progress=progress,
+            resume=resume,
         )
+        return optimize(self, f, plan, executor)
+
+    async def optimize_async(
+        self,
+        f: Callable[..., Awaitable[float]],
+        rounds: int | None = None,
+        workers: int = 4,
+        *,
+        more: int | None = None,
+        timeout: float | str | timedelta | None = None,
+        until: float | None = None,
+        callbacks: Iterable[Callable[[Study, Trial], object]] = (),
+        contexts: Iterable[Params] | Callable[[int], Params] | None = None,
+        progress: bool = True,
+        resume: bool = True,
+    ) -> Run:
+        """The same as `optimize` for a coroutine function: `workers` evaluations at once, in the running event loop.
+
+        Asks and tells run in a thread of their own, and hold up no coroutine; so do callbacks and contexts. An
+        evaluation that outlasts patience is cancelled at the end. To cancel the run, as Ctrl-C does under asyncio.run,
+        loses nothing: what has come is told, and trials that were being evaluated stay pending.
+
+        >>> import asyncio
+        >>> from belated import Real, Study
+        >>> async def measure(params):
+        ...     await asyncio.sleep(0.01)  # a request to the instrument
+        ...     return params["x"]
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> asyncio.run(study.optimize_async(measure, rounds=8)).told
+        8
+        """
+        from belated.execution.optimize import Plan, optimize_async
+
+        plan = Plan.of(
+            self,
+            rounds,
+            workers,
+            more=more,
+            timeout=timeout,
+            until=until,
+            callbacks=callbacks,
+            contexts=contexts,
+            progress=progress,
+            resume=resume,
+        )
+        return await optimize_async(self, f, plan)
 
     # Looking ----------------------------------------------------------------------------------------------------------
 
@@ -807,7 +876,7 @@ class Study:
         """
         with hold(self._lock):
             self._sync()
-            return len(self._state.rows)
+            return self._state.table.count
 
     @property
     def closed(self) -> bool:
@@ -921,7 +990,7 @@ class Study:
         with hold(self._lock):
             self._sync()
             words, z = self._state.encode_context(context)
-            if not any(row.told is not None for row in self._state.rows):
+            if not (np.any(self._state.table.told) or np.any(self._state.table.column("converted"))):
                 raise NothingHeard
             now = self._read_clock()
             known, (_, situation) = gather_knowledge(self._state, now), find_situation(self._state, now, z)
@@ -985,6 +1054,7 @@ class Study:
         """How long to wait: what each patience would cost (how many outcomes arrive within it, how many queries it
         keeps open, how wide it makes the confidence interval), and which one is advised; print it. In rounds or by the
         clock; None: as patience is. Nothing changes; with patience="auto" the study follows this advice by itself.
+        Of conversions it also says how many come later than each patience; what loses many of them is not advised.
 
         >>> from belated import Real, Study, simulate
         >>> from belated.delays import Fixed
@@ -1027,7 +1097,7 @@ class Study:
         """
         with hold(self._lock):
             self._sync()
-            asked = self._state.rows[self._find_number(number) - 1].asked
+            asked = self._state.table.asked(self._find_number(number) - 1)
         if asked.by_hand:
             raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
         return replay_choice(self._created, self.events(), asked)
@@ -1073,13 +1143,13 @@ class Study:
 
     def _find_number(self, trial: Trial | int) -> int:
         s = trial.number if isinstance(trial, Trial) else trial
-        last = len(self._state.rows)
+        last = self._state.table.count
         if isinstance(s, np.integer):
             s = int(s)
         if isinstance(s, bool) or not isinstance(s, int) or not 1 <= s <= last:
             exist = {0: "none has been asked yet", 1: "only trial 1 exists"}.get(last, f"trials 1 to {last} exist")
             raise UnknownTrial(f"there is no trial {format_value(s)}; {exist}")
-        if isinstance(trial, Trial) and dict(trial.params) != dict(self._state.rows[s - 1].asked.params):
+        if isinstance(trial, Trial) and dict(trial.params) != dict(self._state.table.asked(s - 1).params):
             raise UnknownTrial(
                 f"trial {s} of this study has other params; this is a trial of another one "
                 f"(got {format_value(trial.params)})"
@@ -1108,16 +1178,18 @@ class Study:
             try:
                 news = list((ledger or self._ledger).read(self._head))
                 if news:
-                    self._apply([entry.event for entry in news], news[-1].head)
+                    self._apply(news, [], news[-1].head)
                 self._sound = True
             except StoreChanged:
                 self._sound = False  # the next call begins with the first event
                 raise
 
-    def _apply(self, events: Sequence[Event], head: Head) -> None:
+    def _apply(self, others: Sequence[Entry], own: Sequence[Event], head: Head) -> None:
         """Apply the next events, up to a head. An exception on the way leaves the state unsound."""
         self._sound = False
-        for event in events:
+        for entry in others:
+            self._state.apply_plain(entry.plain, entry.source)
+        for event in own:
             self._state.apply(event)
         self._head = head
         self._sound = True
@@ -1146,8 +1218,9 @@ class Study:
                 except StoreChanged:
                     self._sound = False
                     raise
-                if self._sound and written.position == self._state.position + len(written.since):
-                    self._apply(written.since, written.head)
+                known = self._state.position + len(written.between) + len(written.events)
+                if self._sound and written.position == known:
+                    self._apply(written.between, written.events, written.head)
                 else:
                     self._sync(ledger)
                 return made

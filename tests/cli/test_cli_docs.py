@@ -1,4 +1,6 @@
-"""The console blocks of the docs run; docs/shell.md names every command; every command has an example in its help."""
+"""The console blocks of the docs run; docs/shell.md names every command; every command has an example in its help.
+
+Those of docs/conversions.md print what the page says."""
 
 import os
 import re
@@ -13,6 +15,7 @@ from click.testing import CliRunner
 from belated.cli import COMMANDS, main
 
 ROOT = Path(__file__).resolve().parents[2]
+TUTORIAL = (ROOT / "docs" / "conversions.md").read_text(encoding="utf-8")
 PAGE = (ROOT / "docs" / "shell.md").read_text(encoding="utf-8")
 CONSOLES = {
     "shell.md": 26,
@@ -42,7 +45,7 @@ class Shell:
     """A shell that knows `export`, and runs `belated` in this process where no redirection needs a real one."""
 
     def __init__(self, programs: Path) -> None:
-        self.said = ""
+        self.said = self.printed = ""
         self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
         self.environment.pop("BELATED_STORE", None)
         start = f"exec {sys.executable} -c \"from belated.cli import main; main(prog_name='belated')\""
@@ -57,6 +60,7 @@ class Shell:
         if words[0] == "belated" and not {">", "|", "<"} & set(words):
             ran = CliRunner().invoke(main, words[1:], env=self.environment, catch_exceptions=False)
             self.said += ran.stderr
+            self.printed += ran.stdout
             return ran.exit_code
         real = subprocess.run(
             ["/bin/sh", "-c", command], env=self.environment, capture_output=True, text=True, check=False
@@ -86,6 +90,34 @@ def test_the_console_blocks_run(name: str, tmp_path: Path, monkeypatch: pytest.M
     sentences = [line for line in page.splitlines() if line.startswith(("Error: ", "Warning: ", "  typos.csv:"))]
     for line in sentences:  # what the page says is refused is what is said
         assert line in shell.said.splitlines()
+
+
+def says_the_same(page: str, printed: str) -> bool:
+    """Whether a line begins as the page says, its numbers within a quarter: they may differ between machines."""
+    number = re.compile(r"\d+(?:\.\d+)?")
+    words = number.split(page)
+    if number.split(printed)[: len(words) - 1] != words[:-1]:
+        return False
+    pairs = zip(map(float, number.findall(page)), map(float, number.findall(printed)), strict=False)
+    return all(a == pytest.approx(b, rel=0.25) for a, b in pairs)
+
+
+def test_the_tutorial_on_conversions_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, programs = tmp_path / "fresh", tmp_path / "bin"
+    folder.mkdir()
+    programs.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("BELATED_STORE", raising=False)
+    code = TUTORIAL.split("```python\n")[1].split("```")[0]  # writes the file of the campaign
+    subprocess.run([sys.executable, "-c", code], check=True)
+    shell = Shell(programs)
+    for _, block in BLOCK.findall(TUTORIAL):
+        for command in commands(block):
+            assert shell.run(command) == 0, f"{command}\n{shell.said}"
+        shown = [line for line in block.splitlines() if line and not line.startswith(("$ ", "> ", "..."))]
+        for line in shown:
+            assert any(says_the_same(line.removesuffix(" ..."), each) for each in shell.printed.splitlines()), line
+    assert Path("loyal.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -12,7 +12,7 @@ import pytest
 import belated
 from belated import Choice, Integer, InvalidInput, NothingHeard, Points, Real, SimulatedClock, Study, simulate
 from belated.comparison.candidates import choose_time_scale, list_candidates, round_patience
-from belated.comparison.compare import CandidateRun, measure_regrets, measure_run
+from belated.comparison.compare import CandidateRun, choose_rounds, measure_regrets, measure_run, settle_in_world
 from belated.comparison.result import LEVEL, ComparisonResult, build_result
 from belated.comparison.world import ByDifferences, read_source
 from belated.learner.delays.distributions import ByInput, Exponential, Fixed, Poisson, Sometimes
@@ -47,6 +47,40 @@ def drawn(nature: Any, params: Any, n: int = 4000) -> np.ndarray:
 
 
 GRID = [{"x": x} for x in np.linspace(0, 1, 41).tolist()]
+
+
+# How long it lasts --------------------------------------------------------------------------------------------------
+
+
+def test_a_comparison_lasts_for_five_delays_at_a_bounded_cost() -> None:
+    for study, T, pace in (
+        (played(Fixed(2), rounds=20), 30, 1),
+        (played(Fixed(2), rounds=60), 60, 1),
+        (played(Fixed(15), rounds=40), 75, 1),
+        (played(Fixed(80), rounds=120), 200, 2),
+        (played(Fixed(3600.0), 120, patience="2d", every="1m"), 200, 2),
+    ):
+        made_of = read_source(study, choose_time_scale(study.settings, None))
+        assert choose_rounds(study, made_of) == (T, pace)
+        assert T * pace >= 5 * made_of.median
+
+
+def test_one_query_may_stand_for_several() -> None:
+    study = played(Fixed(80), rounds=120, patience=90)
+    world = read_source(study, "rounds").world(0, 5, pace=2)
+    assert set(drawn(world.nature, {"x": 0.5}, 20)) == {40.0}
+    assert settle_in_world(study.settings, world).patience.m == 45
+    by_clock = played(Exponential(3600.0), 40, patience="2h", every="15m")
+    world = read_source(by_clock, "clock").world(0, 5, pace=3)
+    assert world.every == pytest.approx(2700)
+    assert settle_in_world(by_clock.settings, world).patience == by_clock.settings.patience
+
+
+def test_rounds_that_are_given_stay_and_are_doubted_where_too_few() -> None:
+    study = played(Fixed(15), rounds=40)
+    found = belated.compare(study, algorithms=["GP-BTS"], seeds=1, rounds=6)
+    assert found.rounds == 6
+    assert found.warning == "These rounds end before half of the outcomes can come: leave their number out."
 
 
 # The world ----------------------------------------------------------------------------------------------------------
@@ -407,8 +441,19 @@ def test_the_study_s_own_settings_may_be_best() -> None:
     found = answer(SPREAD.tolist(), (SPREAD + 0.2).tolist())
     assert found.best is found.own
     assert found.answer.startswith("What the study uses serves it best: default (silence unknown), with simple regret")
-    same = answer(SPREAD.tolist(), SPREAD.tolist()).answer
-    assert same.endswith("The other one does not differ from it by more than chance.")
+
+
+def test_a_tie_is_no_best() -> None:
+    """The same regrets, or regrets that wobble: nothing is named the best."""
+    wobble = np.where(np.arange(10) % 2, 0.05, -0.06)
+    for others in ([SPREAD.tolist()], [(SPREAD + wobble).tolist(), (SPREAD - 0.9 * wobble).tolist()]):
+        found = answer(SPREAD.tolist(), *others)
+        assert found.tied
+        assert found.answer.startswith("Nothing can be told apart: simple regret 0.1")
+        assert found.answer.endswith(
+            "0.150 ± 0.011 of default (silence unknown), what the study uses. No difference is more than chance."
+        )
+    assert not answer(SPREAD.tolist()).tied  # alone
 
 
 def test_too_few_seeds_are_said_to_be() -> None:
@@ -436,4 +481,9 @@ def test_plain_values_hold_everything() -> None:
     assert [row["own"] for row in plain["candidates"]] == [False, True]
     assert plain["candidates"][0]["simple_regret"] == {"mean": 0.1, "standard_error": None}
     assert plain["candidates"][0]["runs"]["simple_regret"] == [0.1]
-    assert repr(found) == "Compared(2 candidates, best default (silence floor, patience 4 rounds))"
+    assert (plain["tied"], repr(found)) == (True, "Compared(2 candidates, nothing can be told apart)")
+    better = answer((SPREAD + 0.3).tolist(), SPREAD.tolist())
+    assert (better.to_dict()["tied"], repr(better)) == (
+        False,
+        "Compared(2 candidates, best default (silence floor, patience 4 rounds))",
+    )

@@ -263,7 +263,7 @@ def played(study: str, transform: Callable[[float], float], **said: Any) -> Iter
         yield trial.params
         if t > 2:
             s.tell(t - 2, transform(f(s.trials()[t - 3].params)))
-    yield s.posterior(s.queries() or []), s.recommend().params, s.best().trial
+    yield s.posterior(s.queries() or []), s.recommend().params, s.best().params
 
 
 @pytest.mark.parametrize("study", STUDIES)

@@ -9,6 +9,7 @@ from functools import cache
 import belated
 from belated import Choice, Integer, Points, Real, Study
 from belated.plotting.study.view import StudyView, read_study_view
+from tests.support.campaigns import run_campaign
 
 DAY = 86400.0
 
@@ -221,7 +222,41 @@ def make_amended() -> Study:
     return study
 
 
+def make_conversions() -> Study:
+    return run_campaign(shown=120, rate=lambda x: 0.3)
+
+
+def make_counted() -> Study:
+    """Counts of people by day, stated every day for a week."""
+    day, march = 86400.0, 1_772_323_200.0
+    study = Study.create(
+        space={"discount": Real(0, 0.3)},
+        context={"segment": Choice("new", "loyal")},
+        outcomes="conversion",
+        silence="fading",
+        patience="7d",
+        seed=0,
+        clock=lambda: march + 8 * day,
+    )
+    for today in range(1, 8):
+        rows = [(x, who, d) for x in (0.05, 0.15, 0.25) for who in ("new", "loyal") for d in range(today)]
+        study.add_many(
+            {
+                "params": {"discount": x},
+                "context": {"segment": who},
+                "day": march + d * day,
+                "shown": 400,
+                "converted": int(400 * (0.02 + 0.4 * x * (who == "new")) * (1 - 0.6 ** (today - d))),
+                "as_of": march + today * day,
+            }
+            for x, who, d in rows
+        )
+    return study
+
+
 STUDIES = (
+    make_conversions,
+    make_counted,
     make_one_coordinate,
     make_mixed,
     make_contextual,

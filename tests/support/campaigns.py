@@ -21,6 +21,7 @@ def step_rate(x: float) -> float:
 def run_campaign(
     *,
     by_clock: bool = True,
+    every: float = 0.6,
     shown: int = 560,
     median: float = 14.0,
     window: float = 168.0,
@@ -29,9 +30,9 @@ def run_campaign(
     seed: int = 0,
     **said: Any,
 ) -> Study:
-    """Show x even over [0, 1], one every 36 minutes. Delays are exponential; they and the window are in hours, or, by
+    """Show x even over [0, 1], one every 0.6 hours. Delays are exponential; they and the window are in hours, or, by
     rounds, in units of as many rounds as an hour has."""
-    rng, clock, every = np.random.default_rng(seed), Clock(0.0), 0.6
+    rng, clock = np.random.default_rng(seed), Clock(0.0)
     patience = f"{window}h" if by_clock else round(window / every)
     settings = {"outcomes": "conversion", "silence": "floor", "patience": patience, "seed": 0} | said
     study = Study.create(space={"x": Real(0, 1)}, clock=clock, **settings)

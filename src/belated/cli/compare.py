@@ -30,7 +30,11 @@ from belated.plotting.comparison import draw_comparison
     help="For algorithms that have one: 10,20 or 1h,2d; none, auto.  [default: what 50 %, 80 % and 95 % of the delays "
     "seen are within]",
 )
-@click.option("--rounds", type=int, help="Queries per run.  [default: as many as the study has, from 30 to 200]")
+@click.option(
+    "--rounds",
+    type=int,
+    help="Queries per run.  [default: as many as the study has, or its delays need, from 30 to 200]",
+)
 @click.option("--seeds", default=10, show_default=True, help="How many worlds; every candidate runs in all of them.")
 @click.option("--seed", default=0, show_default=True, help="The seed of the first world.")
 @click.option("--workers", type=int, help="How many processes to use.  [default: one per core]")

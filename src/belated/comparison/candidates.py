@@ -21,6 +21,7 @@ from belated.study import Study
 from belated.validation import format_value
 
 COMPARED = ("floor", "unknown", "waiting", "fading")  # silences to compare, where the algorithm implies none
+OF_CONVERSIONS = ("floor", "fading")  # silences that conversions may have
 QUANTILES = (0.5, 0.8, 0.95)  # quantiles of the delays, for algorithms with a patience
 Wait = int | str | timedelta | None
 Item = TypeVar("Item")
@@ -108,6 +109,10 @@ def list_candidates(
     chosen = [algorithm if isinstance(algorithm, Algorithm) else find_algorithm(algorithm) for algorithm in known]
     words = [name for name in COMPARED if name in SILENCES] if silences is None else _require_list(silences, "silences")
     meant = [_find_silence(word) for word in words]
+    if settings.outcomes == "conversion":  # a conversion needs a window, and silence is an outcome
+        waits = [wait for wait in waits if wait is not None]
+        meant = [silence for silence in meant if silence.name in OF_CONVERSIONS]
+        chosen = [each for each in chosen if _suits_conversions(each)]
     found = [Candidate(free, own=True)]
     for algorithm in chosen:
         for silence in _list_silences(algorithm, meant, narrowed=silences is not None):
@@ -119,6 +124,11 @@ def list_candidates(
         asked = f"{', '.join(a.name for a in chosen)} with silence {', '.join(map(name_silence, meant))}"
         raise InvalidInput(f"nothing is left to compare the study's own settings with (got {asked})")
     return found
+
+
+def _suits_conversions(algorithm: Algorithm) -> bool:
+    silence = algorithm.implied.silence
+    return silence is None or silence.name in OF_CONVERSIONS
 
 
 def _require_list(values: Sequence[Item] | None, what: str) -> list[Item]:
@@ -169,6 +179,7 @@ def _settle_candidate(own: Settings, algorithm: Algorithm, silence: Silence, wai
         late=own.late if own.algorithm.implied.late is algorithm.implied.late is None else None,
         algorithm=algorithm,
         regret=own.regret,
+        outcomes=own.outcomes,
         repeats=own.repeats if own.algorithm.implied.repeats is algorithm.implied.repeats is None else None,
         initial=own.initial if algorithm == own.algorithm else None,
         seed=own.seed,

@@ -30,13 +30,14 @@ from belated.learner.arrays import Array
 from belated.learner.delays.survival import ENOUGH
 from belated.learner.silence import Silence
 from belated.record.ledger.memory import MemoryLedger
-from belated.settings import RegretKind
+from belated.settings import RegretKind, Settings
 from belated.simulation.clock import SimulatedClock
 from belated.simulation.simulate import simulate
 from belated.study import Study
 from belated.validation import format_value, require_whole
 
 FEWEST, LONGEST = 30, 200  # rounds, unless they are given
+MEDIANS = 5  # delays, half of all being shorter, that a comparison lasts for at least
 
 
 class CandidateJob(NamedTuple):
@@ -73,7 +74,9 @@ def compare(
     silences    for an algorithm that implies none: names or values; None: floor, unknown, waiting and fading
     patience    for algorithms that have one: a list of rounds or times, in which None is no patience; None: the times
                 within which 50, 80 and 95 % of the delays lie
-    rounds      queries of every run; None: as many as the study has, from 30 to 200
+    rounds      queries of every run; None: as many as the study has, from 30 to 200, and enough for five times the
+                delay within which half of the outcomes come. Where 200 are too few for that, a query of the world
+                stands for several of the study's
     seeds       how many worlds, at most 40; every candidate runs in all of them
     seed        of the first; the same seed gives the same answer
     workers     processes to run in; with more than one, call it under if __name__ == "__main__":
@@ -102,15 +105,20 @@ def compare(
     if patience is None:
         waits = [round_patience(made_of.seen.quantile(q), scale) for q in QUANTILES]
         wanted = list_candidates(study.settings, waits, algorithms, silences)
-    T = _choose_rounds(study, made_of) if asked is None else asked
+    T, pace = choose_rounds(study, made_of) if asked is None else (asked, 1)
     with count_progress(n * len(wanted), f"{len(wanted)} candidates, {n} seeds", shown=progress) as count:
-        worlds = _make_worlds(made_of, range(first, first + n), T, crew, executor)
+        worlds = _make_worlds(made_of, range(first, first + n), T, pace, crew, executor)
         jobs = [CandidateJob(world, candidate) for world in worlds for candidate in wanted]
         courses = run_in_parallel(run_candidate, jobs, crew, count, executor)
     simple, cumulative = measure_regrets(worlds, courses, len(wanted))
     measure: RegretKind = study.settings.regret
     return build_result(
-        wanted, simple, cumulative, measure, _describe_worlds(made_of, scale, T, n), _describe_doubts(made_of)
+        wanted,
+        simple,
+        cumulative,
+        measure,
+        _describe_worlds(made_of, scale, T, pace, n),
+        _describe_doubts(made_of, T * pace),
     )
 
 
@@ -122,11 +130,14 @@ def _require_within(what: str, value: object, low: int, high: float = math.inf) 
     return count
 
 
-def _choose_rounds(study: Study, made_of: WorldSource) -> int:
-    """As many rounds as the study has, within limits: enough for a result, and not too slow."""
-    T = min(max(study.rounds, FEWEST), LONGEST)
+def choose_rounds(study: Study, made_of: WorldSource) -> tuple[int, int]:
+    """As many rounds as the study has, or its delays need, within limits: enough for a result, and not too slow. And
+    how many of the study's queries each stands for, where that is not enough for the delays."""
+    lasting = MEDIANS * made_of.median
+    T = min(max(study.rounds, FEWEST, math.ceil(lasting)), LONGEST)
     Q = made_of.problem.Q
-    return min(T, len(Q)) if study.settings.repeats == "never" and Q is not None else T
+    T = min(T, len(Q)) if study.settings.repeats == "never" and Q is not None else T
+    return T, max(1, math.ceil(lasting / T))
 
 
 class WorldPlan(NamedTuple):
@@ -135,24 +146,33 @@ class WorldPlan(NamedTuple):
     made_of: WorldSource
     number: int
     rounds: int
+    pace: int
 
 
 def _make_worlds(
-    made_of: WorldSource, numbers: Sequence[int], T: int, workers: int, executor: Executor | None
+    made_of: WorldSource, numbers: Sequence[int], T: int, pace: int, workers: int, executor: Executor | None
 ) -> list[World]:
     """One world for each seed; slow with many contexts, because each has its own best query."""
-    plans = [WorldPlan(made_of, number, T) for number in numbers]
+    plans = [WorldPlan(made_of, number, T, pace) for number in numbers]
     many = made_of.contexts is not None
     return run_in_parallel(make_world, plans, workers if many else 1, executor=executor if many else None)
 
 
 def make_world(plan: WorldPlan) -> World:
-    return plan.made_of.world(plan.number, plan.rounds)
+    return plan.made_of.world(plan.number, plan.rounds, plan.pace)
+
+
+def settle_in_world(settings: Settings, world: World) -> Settings:
+    """The settings of a candidate with the seed of a world, and patience in rounds of that world."""
+    patience = settings.patience
+    if not patience.by_clock and math.isfinite(patience.m):
+        patience = replace(patience, m=float(max(1, math.ceil(patience.m / world.pace))))
+    return replace(settings, seed=world.number, patience=patience)
 
 
 def run_candidate(job: CandidateJob) -> CandidateRun:
     """One study from its first query to its last."""
-    world, settings = job.world, replace(job.candidate.settings, seed=job.world.number)
+    world, settings = job.world, settle_in_world(job.candidate.settings, job.world)
     study = Study(settings, MemoryLedger(), None, SimulatedClock())
     for _ in simulate(
         study,
@@ -201,31 +221,37 @@ def measure_regrets(worlds: Sequence[World], courses: Sequence[CandidateRun], k:
 # In words -----------------------------------------------------------------------------------------------------------
 
 
-def _describe_worlds(made_of: WorldSource, scale: TimeScale, T: int, n: int) -> str:
+def _describe_worlds(made_of: WorldSource, scale: TimeScale, T: int, pace: int, n: int) -> str:
     delay, settings = made_of.seen, made_of.settings
     within = _format_time(delay.quantile(0.5), scale)
     never = "" if delay.comes > 1 - 0.005 else f", {100 * (1 - delay.comes):.0f} % never"
     depend = ", by query or context as they were found to depend on it" if delay.by_input else ""
-    pace = "" if made_of.every is None else f", asked every {_format_time(made_of.every, scale)}"
+    each = "" if pace == 1 else f", each for {pace} of the study's so that they last for {MEDIANS} such delays"
+    asked = "" if made_of.every is None else f", asked every {_format_time(made_of.every * pace, scale)}"
     meaning = (
         "what never comes is merely missing"
         if made_of.v is None
         else f"what never comes is worth {made_of.floor:g}, because silence is an outcome to this study"
     )
     contexts = "" if settings.context is None else "contexts drawn from its trials; "
+    conversions = delay.report.conversions
     functions = "one function" if n == 1 else f"{n} functions"
+    heard = f"{made_of.told} {'conversions' if conversions else 'outcomes'}"
+    noise = "" if conversions else f"noise {made_of.noise:.2g}; "
     delays = f"delays as it has seen them (half of those that come within {within}{never}){depend}"
     return (
-        f"The world: {functions} drawn from what the study believes after {made_of.told} outcomes; "
-        f"noise {made_of.noise:.2g}; {T} rounds{pace}; {contexts}{delays}; {meaning}."
+        f"The world: {functions} drawn from what the study believes {'of rates ' if conversions else ''}after {heard}; "
+        f"{noise}{T} rounds{asked}{each}; {contexts}{delays}; {meaning}."
     )
 
 
-def _describe_doubts(made_of: WorldSource) -> str:
-    heard = made_of.seen.report.heard
-    if heard >= ENOUGH:
-        return ""
-    return f"Only {heard} of its outcomes came with a delay: that is little to simulate delays from."
+def _describe_doubts(made_of: WorldSource, lasting: int) -> str:
+    heard, doubts = made_of.seen.report.heard, []
+    if heard < ENOUGH:
+        doubts.append(f"Only {heard} of its outcomes came with a delay: that is little to simulate delays from.")
+    if lasting < made_of.median:
+        doubts.append("These rounds end before half of the outcomes can come: leave their number out.")
+    return " ".join(doubts)
 
 
 def _format_time(t: float, scale: TimeScale) -> str:

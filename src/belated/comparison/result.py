@@ -85,7 +85,13 @@ class ComparisonResult:
 
     @property
     def best(self) -> ComparisonRow:
+        """The row with the least regret; whether that is more than chance, `tied` says."""
         return self.rows[0]
+
+    @cached_property
+    def tied(self) -> bool:
+        """Whether nothing can be told apart: no row differs from the one with the least regret by more than chance."""
+        return len(self.alike) == len(self.rows) - 1 > 0
 
     @property
     def own(self) -> ComparisonRow:
@@ -106,6 +112,10 @@ class ComparisonResult:
         if n == 1:
             regret = self._format_regret(own)
             return f"{own.candidate}, what the study uses, ends with {regret}; there is nothing to compare it with."
+        if self.tied:
+            regrets = f"{self.measure} regret {self._format_value(best)} at best, {self._format_value(own)} of"
+            why = self._too_few or "No difference is more than chance."
+            return f"Nothing can be told apart: {regrets} {own.candidate}, what the study uses. {why}"
         if best.own:
             first = f"What the study uses serves it best: {own.candidate}, with {self._format_regret(own)}."
         elif best.p <= LEVEL:
@@ -119,8 +129,6 @@ class ComparisonResult:
                 f"{self._format_value(own)} of what the study uses, "
                 f"but that difference is within chance (p = {best.p:.2g})."
             )
-        if self._too_few:
-            return f"{first} {self._too_few}"
         return f"{first} {self._others}"
 
     @property
@@ -129,9 +137,6 @@ class ComparisonResult:
         alike, n = self.alike, len(self.rows) - 1
         if not alike:
             return "All others are behind it by more than chance."
-        if len(alike) == n:
-            others = "The other one does not differ" if n == 1 else f"None of the {n} others differs"
-            return f"{others} from it by more than chance."
         names = ", ".join(str(row.candidate) for row in alike[:NAMED])
         more = f" and {len(alike) - NAMED} more" if len(alike) > NAMED else ""
         do = "does" if len(alike) == 1 else "do"
@@ -150,7 +155,8 @@ class ComparisonResult:
         return "\n".join([self.table, "", self.answer, f"{self.world} {CAVEAT}", *filter(None, [self.warning])])
 
     def __repr__(self) -> str:
-        return f"Compared({len(self.rows)} candidates, best {self.best.candidate})"
+        answer = "nothing can be told apart" if self.tied else f"best {self.best.candidate}"
+        return f"Compared({len(self.rows)} candidates, {answer})"
 
     @property
     def table(self) -> str:
@@ -192,6 +198,7 @@ class ComparisonResult:
             "seeds": self.seeds,
             "world": self.world,
             "warning": self.warning,
+            "tied": self.tied,
             "answer": self.answer,
             "candidates": [
                 {

@@ -8,6 +8,9 @@ v     the value of a query: g. Where silence counts as an outcome (floor, fading
       never heard has the value of the floor
 z     columns of the context, before those of the query in every row
 
+Of conversions v is a rate drawn from the belief about rates, g what a conversion is worth on average, and delays are
+those of the conversions that come, by the law that the rates were learned with.
+
 Regret is measured in v. The best v is looked for in all queries, or by multistart from an even sequence over the space.
 """
 
@@ -26,6 +29,7 @@ from numpy.random import Generator
 
 from belated.delays.report import DelayReport, Waits
 from belated.errors import NothingHeard, SilenceWarning
+from belated.learner.algorithms import DEFAULT
 from belated.learner.arrays import Array
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import join_context, list_queries
@@ -35,8 +39,11 @@ from belated.learner.choice.problem import Problem
 from belated.learner.confidence import Constant
 from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
 from belated.learner.gp.posterior import Path, Posterior
-from belated.learner.gp.scale import Bounds, Scale
+from belated.learner.gp.scale import Bounds, RateScale, Scale
 from belated.learner.policies import EXACT
+from belated.record.beliefs import find_model
+from belated.record.choices import gather_knowledge
+from belated.record.state import State
 from belated.results import Trial
 from belated.settings import Settings
 from belated.study import Study
@@ -57,8 +64,10 @@ class SeenDelays:
 
     @cached_property
     def by_input(self) -> bool:
-        """Whether delays were found to depend on the query or the context."""
-        return any(finding.found and finding.on != "outcome" for finding in self.report.depends)
+        """Whether delays were found to depend on the query or the context; conversions have one law of delays."""
+        return not self.report.conversions and any(
+            finding.found and finding.on != "outcome" for finding in self.report.depends
+        )
 
     @property
     def waits(self) -> Waits:
@@ -104,11 +113,24 @@ class ListedFunction:
 
 
 @dataclass(frozen=True, eq=False)
+class ConstantFunction:
+    """The same everywhere."""
+
+    value: float
+
+    def __call__(self, rows: Array) -> Array:
+        return np.full(len(rows), self.value)
+
+    def draw(self, problem: Problem, rng: Generator) -> ConstantFunction:
+        return self
+
+
+@dataclass(frozen=True, eq=False)
 class DrawnFunction:
     """A function drawn from a belief, in the user's units and within the floor and the ceiling that were stated."""
 
     on_model: Path | ListedFunction
-    scale: Scale
+    scale: Scale | RateScale
     bounds: Bounds
 
     def __call__(self, rows: Array) -> Array:
@@ -124,9 +146,10 @@ class Nature:
 
     settings: Settings
     seen: SeenDelays
-    g: DrawnFunction
+    g: DrawnFunction | ConstantFunction
     v: DrawnFunction | None = None  # None: g
     floor: float = 0.0  # the value of a query that is never heard, where there is a v
+    pace: int = 1  # how many of the study's queries one of this world stands for
 
     def outcome(self, params: Params, context: Params | None = None) -> float:
         """g at a query."""
@@ -154,7 +177,10 @@ class Nature:
     def draw(self, rng: Generator, params: Params, context: Params | None) -> float:
         """The delay of one query; inf for the share that never comes."""
         u, share = 1.0 - float(rng.random()), self.share(params, context)
-        return math.inf if u > share else self.seen.quantile(u / share, params, context)
+        if u > share:
+            return math.inf
+        delay = self.seen.quantile(u / share, params, context)
+        return delay if self.seen.report.scale == "clock" else delay / self.pace
 
     def _encode_row(self, params: Params, context: Params | None) -> Array:
         return join_context(self.z(context), self.settings.space.encode_all([params]))
@@ -200,6 +226,7 @@ class World:
     noise: float
     contexts: Sequence[Params] | None  # one per round
     every: float | None  # seconds from ask to ask; None: rounds
+    pace: int
     best: Array  # sign · v, one per round
     worst: Array
 
@@ -220,7 +247,7 @@ class BeliefModel:
     """A belief and its scale."""
 
     posterior: Posterior
-    scale: Scale
+    scale: Scale | RateScale
 
     def draw(self, problem: Problem, rng: Generator) -> DrawnFunction:
         """A function: exactly on a list of queries, pathwise elsewhere."""
@@ -239,7 +266,7 @@ class WorldSource:
 
     settings: Settings
     problem: Problem
-    g: BeliefModel
+    g: BeliefModel | ConstantFunction
     v: BeliefModel | None
     floor: float
     noise: float  # standard deviation, in the user's units
@@ -247,21 +274,15 @@ class WorldSource:
     told: int  # outcomes
     contexts: Sequence[Params] | None  # of the trials so far
     every: float | None
+    anchors: Array  # the queries with the best outcomes: good places to look for the best v
 
-    @property
-    def anchors(self) -> Array:
-        """The queries with the best outcomes: good places to look for the best v."""
-        posterior = self.g.posterior
-        best = np.argsort(-posterior.y_tilde, kind="stable")[:4]
-        return np.asarray(posterior.X[best, self.problem.split :])
-
-    def world(self, number: int, rounds: int) -> World:
-        """The world of one seed."""
+    def world(self, number: int, rounds: int, pace: int = 1) -> World:
+        """The world of one seed, of which one query stands for `pace` queries of the study."""
         rngs = [np.random.default_rng([WORLDS + number, 0, stream]) for stream in (FUNCTION, CONTEXTS, SEARCH)]
         with use_one_thread():
             g = self.g.draw(self.problem, rngs[0])
             v = None if self.v is None else self.v.draw(self.problem, rngs[0])
-            nature = Nature(self.settings, self.seen, g, v, self.floor)
+            nature = Nature(self.settings, self.seen, g, v, self.floor, pace)
             given: list[Params | None] = [None] * rounds
             if self.contexts is not None:
                 given = [self.contexts[i] for i in rngs[1].integers(len(self.contexts), size=rounds)]
@@ -271,7 +292,13 @@ class WorldSource:
                     extremes[freeze(context)] = nature.extremes(self.problem, self.anchors, context, rngs[2])
         best, worst = np.array([extremes[freeze(context)] for context in given]).T
         contexts = None if self.contexts is None else [context or {} for context in given]
-        return World(number, nature, self.noise, contexts, self.every, best, worst)
+        every = None if self.every is None else self.every * pace
+        return World(number, nature, self.noise, contexts, every, pace, best, worst)
+
+    @property
+    def median(self) -> float:
+        """Half of the outcomes that come have come after so many of the study's queries."""
+        return self.seen.quantile(0.5) / (self.every or 1.0)
 
 
 def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
@@ -280,7 +307,7 @@ def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
     with warnings.catch_warnings(action="ignore", category=SilenceWarning):  # the report is not shown
         report = study.delays(scale)
     told = [trial for trial in trials if trial.outcome is not None]
-    if not told:
+    if not told or (report.conversions and not any(trial.outcome for trial in told)):
         raise NothingHeard(
             "nothing has been heard yet, so there is no belief to draw a world from; tell an outcome first"
         )
@@ -288,6 +315,8 @@ def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
         raise NothingHeard(
             "no delay has been seen yet: every outcome was added together with its trial; tell one that was asked first"
         )
+    if settings.outcomes == "conversion":
+        return _read_rates(study, SeenDelays(report), trials, scale)
     algorithm = settings.algorithm
     if not isinstance(algorithm.width.beta, Constant):  # its lambda is the theory's, not that of the noise
         algorithm = replace(algorithm, width=replace(algorithm.width, beta=Constant(1.0)))
@@ -314,14 +343,47 @@ def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
         _average_noise(g, told),
         seen,
         len(told),
-        None if settings.context is None else [trial.context for trial in trials if trial.context is not None],
+        _list_contexts(trials),
         _measure_pace(trials, seen) if scale == "clock" else None,
+        find_anchors(problem, g.posterior),
     )
+
+
+def _read_rates(study: Study, seen: SeenDelays, trials: list[Trial], scale: Literal["rounds", "clock"]) -> WorldSource:
+    """A study of conversions as a source of worlds, by the default's belief about rates."""
+    known = gather_knowledge(State.after(study.original_settings, study.events()), study.clock())
+    if not known.problem.conversions:  # the paper's six have no belief about rates
+        known = known._replace(problem=replace(study.settings, algorithm=DEFAULT).problem, fits=[])
+    belief, on_model = find_model(known)
+    amounts = [trial.outcome for trial in trials if trial.outcome]
+    return WorldSource(
+        study.settings,
+        known.problem,
+        ConstantFunction(float(np.mean(amounts))),
+        BeliefModel(belief.posterior, on_model),
+        0.0,
+        0.0,
+        seen,
+        len(amounts),
+        _list_contexts(trials),
+        _measure_pace(trials, seen) if scale == "clock" else None,
+        find_anchors(known.problem, belief.posterior),
+    )
+
+
+def find_anchors(problem: Problem, posterior: Posterior) -> Array:
+    """The queries with the best outcomes."""
+    best = np.argsort(-posterior.y_tilde, kind="stable")[:4]
+    return np.asarray(posterior.X[best, problem.split :])
+
+
+def _list_contexts(trials: list[Trial]) -> list[Params] | None:
+    return [trial.context for trial in trials if trial.context is not None] or None
 
 
 def _average_noise(g: BeliefModel, told: list[Trial]) -> float:
     """The standard deviation of an outcome's noise, in the user's units."""
-    usual = g.scale.width * math.sqrt(g.posterior.gp.lam)
+    usual = float(abs(np.diff(g.scale.to_user(np.array([0.0, math.sqrt(g.posterior.gp.lam)])))[0]))
     return math.sqrt(np.mean([np.square(usual if trial.noise is None else trial.noise) for trial in told]))
 
 

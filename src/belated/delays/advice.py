@@ -7,6 +7,9 @@ S(a)   P(d > a), by Kaplan-Meier (learner/delays/survival.py)
 c(m)   ν(m) / lower limit of ρ_m. Theorem 2 bounds a round's regret by (2/ρ_m) ν σ: the m with the least c is advised
 open   rate · ∫_0^m S(a) da, how many queries are pending at a time (Little's law); in rounds Σ_{a < m} S(a)
 
+Of conversions, a shorter m also loses those that come later: their share among all that come, by the law of delays that
+rates are learned with. What loses more than LOST of them is not advised, however narrow it makes the interval.
+
 Nothing is advised while fewer than ten outcomes were heard, nor while a wait longer than any so far could be better.
 Its cost is at best ν(longest wait), if all outcomes had come by then.
 """
@@ -29,6 +32,7 @@ from belated.learner.belief import ModelBelief
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.decide import compute_width, find_scale, make_gp, try_hyperparameters
 from belated.learner.choice.problem import Cache, Hyperparameters
+from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.delays.survival import ENOUGH, Arrivals, Band, spread_evenly
 from belated.learner.history import scale_history
 from belated.patience import SECONDS, Patience
@@ -43,6 +47,7 @@ MOST = 400  # values of m that are compared
 NEWEST = 1000  # queries whose σ is computed
 ALIKE = 1.05  # a cost up to this factor higher counts as equal
 GROWTH = 1.5  # of the outcomes heard, before patience is considered again
+LOST = 0.05  # of the conversions: an advised patience loses no more of them
 CHANGE = 0.2  # of m: a smaller change is not made
 
 
@@ -55,6 +60,7 @@ class PatienceCost:
     open: float | None  # pending queries at a time, at the pace so far; None: no time has passed
     width: float  # ν(m), in units of β
     cost: float  # c(m), in units of β; inf while nothing has come within m
+    later: float | None = None  # of the conversions that come, the share that comes later; None: not conversions
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -63,7 +69,13 @@ class PatienceCost:
             "open": self.open,
             "width": self.width,
             "cost": self.cost if math.isfinite(self.cost) else None,
+            "later": self.later,
         }
+
+    @property
+    def kept(self) -> float:
+        """The share that comes within m: of all outcomes, or of the conversions that come."""
+        return self.rho.estimate if self.later is None else 1.0 - self.later
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,13 +123,15 @@ class Advice:
         return f"{self._format_table()}\n\n{self.reason}\n{self.meaning}\n{LEGEND}{flag}"
 
     def _format_table(self) -> str:
-        lines = [("m", "arrive by then", "kept open", "interval", "cost", "")]
+        conversions = any(row.later is not None for row in self.rows)
+        lines = [("m", "arrive by then", *(["come later"] if conversions else []), "kept open", "interval", "cost", "")]
         for row in self.rows:
             rho = row.rho
             lines.append(
                 (
                     format_patience(row.m, self.scale),
                     f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)",
+                    *([] if row.later is None else [f"{100 * row.later:.0f} %"]),
                     "?" if row.open is None else f"{row.open:.1f}",
                     f"{row.width:.2f}",
                     f"{row.cost:.2f}",
@@ -157,13 +171,13 @@ class AdviceBasis:
 
     @classmethod
     def of(cls, state: State, now: float, by: TimeScale | None = None) -> AdviceBasis:
-        seen, rows, known = report_delays(state, now, by), state.rows, gather_knowledge(state, now)
-        n = len(rows)
+        seen, table, known = report_delays(state, now, by), state.table, gather_knowledge(state, now)
+        n = table.count
         if seen.scale == "rounds":
             return cls(now, seen, known, state.settings, n - np.arange(n, dtype=float), 1.0)
-        at = np.array([row.asked.asked_at for row in rows], dtype=float)
-        timed = [row.asked.asked_at for row in rows if row.has_delay]
-        elapsed = max(now, *timed) - min(timed) if len(timed) else 0.0
+        at = table.column("asked_at")
+        timed = at[~table.column("undelayed")]
+        elapsed = float(max(now, np.max(timed)) - np.min(timed)) if len(timed) else 0.0
         age = np.max(at, initial=-math.inf) - at
         return cls(now, seen, known, state.settings, age, len(timed) / elapsed if elapsed > 0 else None)
 
@@ -181,13 +195,12 @@ class AdviceBasis:
         own, longest, times = self.settings.patience, self.arrivals.longest, self.arrivals.survival.times
         now = own.m if own.by_clock == self.by_clock and math.isfinite(own.m) else None
         looked_at = {self._round_up(float(times[i])) for i in spread_evenly(len(times), MOST)}
-        came = 1 - self.arrivals.never
-        quantiles = (self.arrivals.quantile(p * came) for p in SHOWN if came > 0)
-        shown = {self._round_up(t) for t in quantiles if t is not None}
+        shown = {self._round_up(t) for t in self._list_quantiles()}
         if self.arrivals.heard:
             shown |= {self._round_down(longest)} | ({now} if now is not None else set())
         costs = {m: self._compute_cost(m) for m in sorted(looked_at | shown) if m > 0}
-        best = min((row for row in costs.values() if row.m <= longest), key=lambda row: (row.cost, row.m), default=None)
+        open_to = [row for row in costs.values() if row.m <= longest and (row.later or 0.0) <= LOST]
+        best = min(open_to, key=lambda row: (row.cost, row.m), default=None)
         early = self._explain_too_early(best)
         chosen = None if early or best is None else best
         rows = tuple(row for m, row in costs.items() if m in shown or row is chosen)
@@ -206,6 +219,14 @@ class AdviceBasis:
             heard=self.arrivals.heard,
         )
 
+    def _list_quantiles(self) -> list[float]:
+        """Of the outcomes that come."""
+        if self.law is not None:
+            return [self.law.quantile(p) for p in SHOWN] if self.arrivals.heard else []
+        came = 1 - self.arrivals.never
+        times = [self.arrivals.quantile(p * came) for p in SHOWN if came > 0]
+        return [t for t in times if t is not None]
+
     def _compute_cost(self, m: float) -> PatienceCost:
         rho, unit = self.arrivals.rho(m), self.spread.beta or 1.0
         nu = self.spread.nu(m) / unit
@@ -215,11 +236,25 @@ class AdviceBasis:
             open=None if self.rate is None else self.rate * integrate_survival(self.arrivals, m),
             width=nu,
             cost=nu / rho.low if rho.low > 0 else math.inf,
+            later=None if self.law is None else 1.0 - float(self.law.share_by(np.array([m]))[0]),
         )
+
+    @cached_property
+    def law(self) -> ArrivalLaw | None:
+        """Of conversions: the delays of those that come within patience, or, where some came later, at all."""
+        if not self.delays.conversions:
+            return None
+        own, longest = self.settings.patience, self.delays.longest
+        known = own.by_clock == self.by_clock and math.isfinite(own.m)
+        times = self.arrivals.survival.times
+        within = known and (not len(times) or times[-1] <= own.m)
+        return self.delays.learn_law(own.m if within else longest)
 
     def _explain_too_early(self, best: PatienceCost | None) -> str:
         """Why nothing can be advised yet; empty when something can."""
         heard = self.arrivals.heard
+        if self.law is not None and heard >= ENOUGH:
+            return "" if best is not None else self._explain_longer_delays(self.law)
         if heard < ENOUGH or best is None:
             return f"{heard} outcome{' was' if heard == 1 else 's were'} heard, and it takes {ENOUGH}."
         hoped = self.spread.nu(self.arrivals.longest) / (self.spread.beta or 1.0)
@@ -227,8 +262,15 @@ class AdviceBasis:
             return ""
         return (
             f"{100 * best.rho.estimate:.0f} % of outcomes have come within {self._format(best.m)}, and none was waited "
-            f"for longer than {self._format(self._round_down(self.arrivals.longest))}, which may be too short for the "
+            f"for longer than {self._format_longest()}, which may be too short for the "
             "rest."
+        )
+
+    def _explain_longer_delays(self, law: ArrivalLaw) -> str:
+        later = 1.0 - float(law.share_by(np.array([self.arrivals.longest]))[0])
+        return (
+            f"about {100 * later:.0f} % of the conversions come later than {self._format_longest()}, the longest that "
+            "any was waited for."
         )
 
     @cached_property
@@ -263,27 +305,36 @@ class AdviceBasis:
     def _explain_choice(self, best: PatienceCost, rows: Sequence[PatienceCost]) -> str:
         rho = best.rho
         share = f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)"
-        sentences = [f"Advised: {self._format(best.m)}. {share} of outcomes arrive by then."]
+        sentences = [
+            f"Advised: {self._format(best.m)}. {share} of outcomes arrive by then."
+            if best.later is None
+            else f"Advised: {self._format(best.m)}. {100 * best.later:.0f} % of the conversions come later than that."
+        ]
         if longer := [row for row in rows if row.m > best.m]:
-            more, wider = 100 * (longer[0].rho.estimate - rho.estimate), 100 * (longer[0].width / best.width - 1)
+            more, wider = 100 * (longer[0].kept - best.kept), 100 * (longer[0].width / best.width - 1)
             sentences.append(
                 f"Waiting for {self._format(longer[0].m)} would bring {more:.0f} more of 100, and make the confidence "
                 f"interval {wider:.0f} % wider."
             )
         if shorter := [row for row in rows if row.m < best.m]:
-            less, narrower = 100 * (rho.estimate - shorter[-1].rho.estimate), 100 * (1 - shorter[-1].width / best.width)
+            less, narrower = 100 * (best.kept - shorter[-1].kept), 100 * (1 - shorter[-1].width / best.width)
             sentences.append(
                 f"Waiting for {self._format(shorter[-1].m)} only would miss {less:.0f} more of 100, for an interval "
                 f"{narrower:.0f} % narrower."
             )
         return " ".join(sentences)
 
+    def _format_longest(self) -> str:
+        return self._format(self._round_down(self.arrivals.longest))
+
     def _format(self, m: float) -> str:
         return format_patience(m, self.delays.scale)
 
     def _round_up(self, t: float) -> float:
-        """A time rounded up to whole units, ten or more of them, but never longer than the longest wait."""
+        """A time rounded up to whole units, ten or more of them, or to whole rounds, but never longer than the longest
+        wait."""
         up = next((size * math.ceil(t / size) for size in self._units if t >= 10 * size), t)
+        up = up if self.by_clock else float(math.ceil(up))
         return up if up <= self.arrivals.longest else t
 
     def _round_down(self, t: float) -> float:
@@ -319,7 +370,7 @@ def is_due(state: State) -> bool:
     Only outcomes that choices knew count, so that every worker and every restart considers it at the same asks."""
     if not state.settings.patience.auto:
         return False
-    last = next((row.asked.number for row in reversed(state.rows) if not row.asked.by_hand), 0)
+    last = int(np.max(np.flatnonzero(~state.table.column("by_hand")) + 1, initial=0))
     return _count_stages(state.table.count_known(state.next_number)) > _count_stages(state.table.count_known(last))
 
 

@@ -12,8 +12,9 @@ depend on the query is judged among those that came. A conversion that was told 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Literal
@@ -31,12 +32,14 @@ from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import join_context
-from belated.learner.delays.arrival_law import ArrivalLaw
+from belated.learner.counts import Counts
+from belated.learner.delays.arrival_law import NOTHING_COUNTED, ArrivalLaw
 from belated.learner.delays.dependence import Verdict, judge_arrived, judge_by_outcome, judge_by_query
 from belated.learner.delays.survival import Arrivals, Band, Nearby
 from belated.patience import parse_duration
 from belated.record.state import State
-from belated.record.trials import measure_wait
+from belated.record.statements import list_arrivals
+from belated.record.trials import measure_waits
 from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.validation import Params, format_value, require_number, require_rule
@@ -61,13 +64,14 @@ class Dependence:
 class Waits:
     """The waits of all queries on one time scale, one row each."""
 
-    waited: Array  # until it came, until it failed, or until now
+    waited: Array  # until it came, until it failed, or until now; nan: not known on this scale
     limit: Array  # until now
     came: Mask
 
     @cached_property
     def arrivals(self) -> Arrivals:
-        return Arrivals(self.waited, self.came)
+        known = ~np.isnan(self.waited)
+        return Arrivals(self.waited[known], self.came[known])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -94,6 +98,10 @@ class DelayReport:
     out: Mask  # neither heard nor failed
     added: int  # trials added with their outcomes: they have no delay
     none: int = 0  # conversions that were told to be 0: they will not come
+    people: int = 0  # of the rows, the last ones: people who were counted by day, with delays known to the day
+    counted: Array = field(
+        default_factory=lambda: NOTHING_COUNTED
+    )  # when those of them converted who did (`Counts.arrivals`)
 
     # So far -----------------------------------------------------------------------------------------------------------
 
@@ -117,7 +125,8 @@ class DelayReport:
         """Of the pending, those past patience."""
         patience = self.settings.patience
         waits = self.clock if patience.by_clock else self.rounds
-        return int(np.sum(self.out & (waits.waited > patience.m)))
+        with np.errstate(invalid="ignore"):
+            return int(np.sum(self.out & (waits.waited > patience.m)))
 
     @property
     def conversions(self) -> bool:
@@ -135,6 +144,19 @@ class DelayReport:
             return None
         t = self._arrival_law.quantile(q)
         return t if self.scale == "clock" else float(np.ceil(t))
+
+    @property
+    def longest(self) -> float:
+        """How long the oldest query has been out."""
+        return float(np.max(self._waits.limit, initial=0.0)) or 1.0
+
+    def learn_law(self, m: float) -> ArrivalLaw:
+        """What is known of the delays of the outcomes that come within m, whatever the share that never comes."""
+        waits, single = self._waits, np.arange(len(self.out)) < len(self.out) - self.people
+        here = single & waits.came & (waits.waited <= m)
+        own = self.settings.patience.by_clock == (self.scale == "clock")
+        counted = self.counted[self.counted[:, 0] < m] if own else NOTHING_COUNTED
+        return ArrivalLaw.learn(waits.waited[here], np.minimum(waits.limit[here], m), m, counted)
 
     def rho(self, m: float | str | timedelta | None = None) -> Band:
         """The share that comes within m, with 95 % confidence limits at that m; None: within the study's patience.
@@ -195,10 +217,11 @@ class DelayReport:
         if further < 0:
             raise InvalidInput(f"rounds must be at least 0 (got {format_value(rounds)})")
         waits, model = self._waits_on(scale), self._model_nearby(scale)
-        age = waits.waited[self.out]
+        out = self.out & ~np.isnan(waits.waited)
+        age = waits.waited[out]
         if model is None:
             return waits.arrivals.expected(age, further)
-        return model.expected(self.X[self.out][:, self._relevant_columns], age, further)
+        return model.expected(self.X[out][:, self._relevant_columns], age, further)
 
     # What delays depend on --------------------------------------------------------------------------------------------
 
@@ -271,11 +294,9 @@ class DelayReport:
     def _arrival_law(self) -> ArrivalLaw:
         """The delays of the conversions that come within patience, or within the longest wait where that is in another
         unit."""
-        waits, own = self._waits, self.settings.patience
-        longest = float(np.max(waits.limit, initial=0.0)) or 1.0
-        m = own.m if own.by_clock == (self.scale == "clock") and np.isfinite(own.m) else longest
-        here = waits.came & (waits.waited <= m)
-        return ArrivalLaw.learn(waits.waited[here], np.minimum(waits.limit[here], m), m)
+        own = self.settings.patience
+        in_force = own.by_clock == (self.scale == "clock") and np.isfinite(own.m)
+        return self.learn_law(own.m if in_force else self.longest)
 
     @property
     def _waits(self) -> Waits:
@@ -393,33 +414,78 @@ def report_delays(state: State, now: float, by: TimeScale | None = None) -> Dela
     """What is known at the clock reading `now`; later events do not change it."""
     if by not in (None, "rounds", "clock"):
         raise InvalidInput(f'by must be "rounds" or "clock" (got {format_value(by)})')
-    settings, history = state.settings, state.history(now)
-    n = len(state.rows)
-    knew = np.maximum.accumulate(np.array([row.asked.knew for row in state.rows], dtype=np.intp))
-    keep = [i for i, row in enumerate(state.rows) if row.has_delay or (row.told_none and not row.asked.told_at_once)]
-    rounds, clock, age, seconds = (np.zeros(len(keep)) for _ in range(4))
-    came, out, none = (np.zeros(len(keep), dtype=bool) for _ in range(3))
-    for k, i in enumerate(keep):
-        row = state.rows[i]
-        age[k], seconds[k] = n - i, measure_wait(row.asked.asked_at, now)
-        rounds[k], clock[k] = age[k], seconds[k]
-        if row.told_none:
-            none[k] = True  # silent for ever
-        elif row.told is not None:
-            came[k], rounds[k], clock[k] = True, row.rounds, measure_wait(row.asked.asked_at, row.told.at)
-        elif row.failed is not None:  # silent until the first choice that knew of the failure
-            ended = int(np.searchsorted(knew, history.order[i], side="left"))
-            rounds[k], clock[k] = max(min(ended, n) - i, 0), measure_wait(row.asked.asked_at, row.failed.at)
-        else:
-            out[k] = True
-    return DelayReport(
+    settings = state.settings
+    own: TimeScale = "clock" if settings.patience.by_clock else "rounds"
+    history = state.table.history(now, settings.patience.m, settings.late)
+    n = state.table.count
+    keep = np.flatnonzero(~state.table.column("undelayed") | state.table.column("told_none"))
+    asked_at, told_at, failed_at, failure, delay_in_rounds, none = (
+        state.table.column(name)[keep]
+        for name in ("asked_at", "told_at", "failed_at", "failure", "rounds", "told_none")
+    )
+    came = state.table.told[keep] & ~none  # told to be 0: silent for ever
+    failed = ~came & (failure >= 0)
+    # a trial that failed was silent until the first choice that knew of the failure
+    first_after = np.searchsorted(np.maximum.accumulate(state.table.column("knew")), history.order[keep], side="left")
+    age, seconds = (n - keep).astype(float), measure_waits(asked_at, now)
+    silent = np.where(failed, np.maximum(np.minimum(first_after, n) - keep, 0), age)
+    ended_at = np.where(came, told_at, failed_at)
+    rounds = np.where(came, delay_in_rounds, silent)
+    clock = np.where(came | failed, measure_waits(asked_at, ended_at), seconds)
+    out = ~came & ~failed & ~none
+    report = DelayReport(
         settings=settings,
-        scale=by or ("clock" if settings.patience.by_clock else "rounds"),
+        scale=by or own,
         rounds=Waits(waited=rounds, limit=age, came=came),
         clock=Waits(waited=clock, limit=np.maximum(seconds, clock), came=came),
         X=history.X[keep],
         y=np.where(came, history.y[keep], np.nan),
         out=out,
-        added=n - len(keep),
+        added=n - len(keep) - (0 if history.counts is None else len(history.counts.number)),
         none=int(np.sum(none)),
+    )
+    return report if history.counts is None or report.scale != own else add_people(report, state, history.counts)
+
+
+def add_people(report: DelayReport, state: State, counts: Counts) -> DelayReport:
+    """The same with a row for every person who was counted by day; they were shown in the middle of their day."""
+    waited, limit, place = list[float](), list[float](), list[int]()
+    many = list[int]()
+    for row, number in enumerate(counts.number.tolist()):
+        middle = float(counts.width[row]) / 2.0
+        age = max(float(counts.age[row]) - middle, 0.0)
+        silent = int(counts.shown[row])
+        for since, until, people in list_arrivals(state.rows[number - 1].statements):
+            waited.append(min(max((since + until) / 2.0 - middle, 0.0), age))
+            silent -= people
+            many.append(people)
+        waited.append(math.nan)
+        many.append(silent)
+        limit += [age] * (len(waited) - len(limit))
+        place += [row] * (len(waited) - len(place))
+    times = np.array(many)
+    when, until_now = np.repeat(waited, times), np.repeat(limit, times)
+    came, X = ~np.isnan(when), counts.X[np.repeat(place, times)]
+    mine = Waits(waited=np.where(came, when, until_now), limit=until_now, came=came)
+    nobody = np.full(len(when), np.nan)
+    unknown = Waits(waited=nobody, limit=nobody, came=came)
+    by_clock = report.scale == "clock"
+    return replace(
+        report,
+        rounds=join_waits(report.rounds, unknown if by_clock else mine),
+        clock=join_waits(report.clock, mine if by_clock else unknown),
+        X=np.vstack([report.X, X]),
+        y=np.concatenate([report.y, np.where(came, 1.0, np.nan)]),
+        out=np.concatenate([report.out, ~came]),
+        people=len(when),
+        counted=counts.arrivals,
+    )
+
+
+def join_waits(first: Waits, second: Waits) -> Waits:
+    """The rows of both."""
+    return Waits(
+        waited=np.concatenate([first.waited, second.waited]),
+        limit=np.concatenate([first.limit, second.limit]),
+        came=np.concatenate([first.came, second.came]),
     )

@@ -55,7 +55,10 @@ def describe_counts(report: DelayReport) -> list[str]:
     expired = f" ({report.expired} of them past patience)" if report.expired else ""
     failed = f", {report.failed} failed" if report.failed else ""
     none = f", {report.none} told to be 0" if report.none else ""
+    people = f"{format_count(report.people, 'person', 'people')} counted by day among them" if report.people else ""
     sentences = [f"{report.heard} heard, {report.pending} pending{expired}{none}{failed}."]
+    if people:
+        sentences[0] = f"{sentences[0][:-1]} ({people})."
     if report.added:
         many = report.added != 1
         came = f"{format_count(report.added, 'trial')} came with {'their outcomes' if many else 'its outcome'}"

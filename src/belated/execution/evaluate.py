@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from belated.errors import Infeasible, InvalidInput
 from belated.validation import Params, format_value, require_number
 
 ObjectiveFunction = Callable[..., float]
+CoroutineFunction = Callable[..., Awaitable[float]]
 Contexts = Iterable[Params] | Callable[[int], Params]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -26,15 +28,34 @@ class Evaluation:
 def evaluate(f: ObjectiveFunction, params: Params, context: Params | None) -> Evaluation:
     """f(params) or f(params, context): a finite number, or why there is none."""
     try:
-        y = f(dict(params)) if context is None else f(dict(params), dict(context))
-    except Infeasible as error:
-        return Evaluation("infeasible", reason=format_error(error))
+        y = call(f, params, context)
     except BaseException as error:
-        return Evaluation("lost", reason=format_error(error))
+        return read_error(error)
+    return read_value(y)
+
+
+async def evaluate_coroutine(f: CoroutineFunction, params: Params, context: Params | None) -> Evaluation:
+    """The same of a coroutine function. To be cancelled is no answer, and is passed on."""
+    try:
+        y = await call(f, params, context)
+    except (Exception, SystemExit) as error:
+        return read_error(error)
+    return read_value(y)
+
+
+def call(f: Callable[..., Result], params: Params, context: Params | None) -> Result:
+    return f(dict(params)) if context is None else f(dict(params), dict(context))
+
+
+def read_value(y: object) -> Evaluation:
     try:
         return Evaluation("told", value=require_number(y, "the value of f"))
     except InvalidInput as error:
         return Evaluation("lost", reason=str(error))
+
+
+def read_error(error: BaseException) -> Evaluation:
+    return Evaluation("infeasible" if isinstance(error, Infeasible) else "lost", reason=format_error(error))
 
 
 def format_error(error: BaseException) -> str:

@@ -9,24 +9,36 @@ age      of a call: rounds asked, or seconds passed, since it was sent off
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Literal, Protocol
 
 from belated.errors import AlreadyEnded, AlreadyTold, Closed, Exhausted, InvalidInput, NoWorkers, Outside
-from belated.execution.evaluate import Contexts, Evaluation, ObjectiveFunction, check_objective, make_context_source
+from belated.execution.evaluate import (
+    Contexts,
+    CoroutineFunction,
+    Evaluation,
+    ObjectiveFunction,
+    check_objective,
+    make_context_source,
+)
+from belated.execution.stopping import Callback, StopRule, asks_to_stop, find_reached
 from belated.execution.terminal import InterruptGate, Show, show_progress
-from belated.execution.workers import ExecutorWorkers, ProcessWorkers, Workers
+from belated.execution.workers import CoroutineWorkers, ExecutorWorkers, ProcessWorkers, Workers
 from belated.results import Receipt, Trial
 from belated.settings import Settings
 from belated.validation import Params, format_value, require_whole
 
 log = logging.getLogger("belated")
 
+DEFAULT_ROUNDS = 100
 POLL = 1.0  # the longest wait, in seconds, before the clock is read again, when patience is by the clock
 
 
@@ -79,36 +91,95 @@ class Run:
         return "; ".join(filter(None, [", ".join(words), self.ended]))
 
 
-def optimize(
-    study: StudyLike,
-    f: ObjectiveFunction,
-    rounds: int = 100,
-    workers: int = 4,
-    *,
-    executor: Executor | None = None,
-    contexts: Contexts | None = None,
-    progress: bool = True,
-    resume: bool = True,
-) -> Run:
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run has to do."""
+
+    rounds: int  # in all
+    workers: int
+    context_of: Callable[[int], Params | None]
+    stop: StopRule
+    progress: bool
+    resume: bool
+
+    @classmethod
+    def of(
+        cls,
+        study: StudyLike,
+        rounds: int | None,
+        workers: int,
+        *,
+        more: int | None,
+        timeout: float | str | timedelta | None,
+        until: float | None,
+        callbacks: Iterable[Callback],
+        contexts: Contexts | None,
+        progress: bool,
+        resume: bool,
+    ) -> Plan:
+        at_once = require_whole(workers, "workers")
+        if at_once < 1:
+            raise InvalidInput(f"workers must be at least 1 (got {at_once})")
+        total = count_rounds(study, rounds, more)
+        return cls(
+            rounds=total,
+            workers=at_once,
+            context_of=make_context_source(contexts, total, study.settings.context is not None),
+            stop=StopRule.of(timeout, until, callbacks),
+            progress=progress,
+            resume=resume,
+        )
+
+
+def count_rounds(study: StudyLike, rounds: int | None, more: int | None) -> int:
+    """How many rounds the study has at the end: a total, or so many more than now."""
+    if rounds is not None and more is not None:
+        raise InvalidInput(
+            f"give rounds (the study's total) or more (beyond those it has), not both (got {rounds!r}, {more!r})"
+        )
+    what, given = ("rounds", DEFAULT_ROUNDS if rounds is None else rounds) if more is None else ("more", more)
+    count = require_whole(given, what)
+    if count < 0:
+        raise InvalidInput(f"{what} must be at least 0 (got {count})")
+    return count if more is None else study.rounds + count
+
+
+def optimize(study: StudyLike, f: ObjectiveFunction, plan: Plan, executor: Executor | None) -> Run:
     """See Study.optimize."""
-    total, at_once = require_whole(rounds, "rounds"), require_whole(workers, "workers")
-    if total < 0:
-        raise InvalidInput(f"rounds must be at least 0 (got {total})")
-    if at_once < 1:
-        raise InvalidInput(f"workers must be at least 1 (got {at_once})")
     if executor is not None and not isinstance(executor, Executor):
         raise InvalidInput(f"executor must be a concurrent.futures.Executor (got {format_value(executor)})")
     check_objective(f, study.settings.context is not None)
-    context_of = make_context_source(contexts, total, study.settings.context is not None)
-    team: Workers = ProcessWorkers(f) if executor is None else ExecutorWorkers(f, executor)
-    left = _list_left_behind(study) if resume else []
-    if not left and study.rounds >= total:
+    return carry_out(study, plan, ProcessWorkers(f) if executor is None else ExecutorWorkers(f, executor))
+
+
+async def optimize_async(study: StudyLike, f: CoroutineFunction, plan: Plan) -> Run:
+    """See Study.optimize_async. Asks and tells run in a thread of their own, evaluations in the running event loop."""
+    check_objective(f, study.settings.context is not None)
+    if not (inspect.iscoroutinefunction(f) or inspect.iscoroutinefunction(type(f).__call__)):
+        raise InvalidInput(f"f must be a coroutine function: async def f(params) (got {format_value(f)})")
+    team = CoroutineWorkers(f, asyncio.get_running_loop())
+    run = asyncio.ensure_future(asyncio.to_thread(carry_out, study, plan, team))
+    try:
+        return await asyncio.shield(run)
+    except asyncio.CancelledError:
+        team.stop()
+        await asyncio.wait([run])  # until what has come is told
+        run.exception()
+        raise
+    finally:
+        await team.wait_for_tasks()
+
+
+def carry_out(study: StudyLike, plan: Plan, team: Workers) -> Run:
+    """Ask, evaluate and tell until the plan is done."""
+    left = _list_left_behind(study) if plan.resume else []
+    if not left and study.rounds >= plan.rounds:
         return Run()
     with InterruptGate() as ctrl_c:
-        going = _Loop(study, team, total, at_once, context_of, ctrl_c, deque(left))
+        going = _Loop(study, team, plan, ctrl_c, deque(left), plan.stop.start())
         try:
             team.begin()
-            with show_progress(total, shown=progress) as show:
+            with show_progress(plan.rounds, shown=plan.progress) as show:
                 going.run(show)
         except (KeyboardInterrupt, NoWorkers):
             going.salvage()
@@ -117,7 +188,7 @@ def optimize(
         finally:
             team.end()
     run = going.summarize()
-    if run.lost or run.ended:
+    if run.lost or (run.ended and not going.stopped):
         log.warning("optimize: %s", run)
     return run
 
@@ -140,13 +211,13 @@ class _Loop:
 
     study: StudyLike
     team: Workers
-    rounds: int
-    workers: int
-    context_of: Callable[[int], Params | None]
+    plan: Plan
     ctrl_c: InterruptGate
     left: deque[Trial]
+    is_time_over: Callable[[], bool]
     calls: dict[Future[Evaluation], Call] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    recorded: list[int] = field(default_factory=list)  # trials that the callbacks have not seen yet
     died: set[int] = field(default_factory=set)  # trials whose worker died once
     last: int = 0  # the last number seen
     returned: int = 0  # how many calls came back in time
@@ -154,15 +225,16 @@ class _Loop:
     reports: bool = False  # whether the executor says what is running
     reason: str = ""
     ended: str = ""
+    stopped: bool = False  # whether nothing more is sent, because the user said so
 
     def run(self, show: Show) -> None:
         self.last = self.study.rounds
         while True:
-            started = len(self._list_awaited()) < self.workers and self._start()
+            started = len(self._list_awaited()) < self.plan.workers and self._start()
             if not started and not self._list_awaited():
                 break
             self._hear(self._wait_for_answers(0.0 if started else self._choose_timeout()))
-            show(min(self.last, self.rounds) - len(self.left) - len(self._list_awaited()), self._describe_progress)
+            show(min(self.last, self.plan.rounds) - len(self.left) - len(self._list_awaited()), self._describe_progress)
         self._hear([future for future in self.calls if future.done()])
 
     def salvage(self) -> None:
@@ -187,6 +259,8 @@ class _Loop:
 
     def _start(self) -> bool:
         """Send the next trial to a worker; False when there is none."""
+        if self._is_stopped():
+            return False
         while self.left:
             trial = self.study.trial(self.left.popleft().number)
             if trial.outcome is None and trial.failure is None:  # no other process was faster
@@ -194,20 +268,34 @@ class _Loop:
                     self._count("resumed")
                 return self._send(trial)
         asked = self.study.rounds
-        if self.ended or asked >= self.rounds:
+        if self.ended or asked >= self.plan.rounds:
             return False
         try:
-            trial = self.study.ask(context=self.context_of(asked + 1))
+            trial = self.study.ask(context=self.plan.context_of(asked + 1))
         except (Closed, Exhausted) as error:
             self.ended = str(error)
             return False
         self.last = trial.number
-        if trial.number > self.rounds:  # another process asked at the same moment: one too many
+        if trial.number > self.plan.rounds:  # another process asked at the same moment: one too many
             self.study.fail(trial, "withdrawn")
             self._count("withdrawn")
             return False
         self._count("asked")
         return self._send(trial)
+
+    def _is_stopped(self) -> bool:
+        """Whether nothing more is sent. What was sent before is waited for."""
+        goal = self.plan.stop.goal
+        if not self.stopped and self.is_time_over():
+            self._stop("the timeout is over")
+        elif not self.stopped and goal is not None:
+            best = find_reached(goal, self.study.settings, self.study.trials())
+            if best is not None:
+                self._stop(f"trial {best.number} reached {goal:g} ({best.outcome:g})")
+        return self.stopped
+
+    def _stop(self, reason: str) -> None:
+        self.stopped, self.ended = True, reason
 
     def _send(self, trial: Trial) -> bool:
         future = self.team.submit(trial.params, trial.context)
@@ -262,6 +350,19 @@ class _Loop:
             else:
                 self.answered = True
                 self._tell(call.trial, future.result())
+        self._call_back()
+
+    def _call_back(self) -> None:
+        """Show the callbacks what was recorded. Their errors end the run."""
+        recorded, self.recorded = self.recorded, []
+        try:
+            for number in recorded:
+                for callback in self.plan.stop.callbacks:
+                    if asks_to_stop(callback(self.study, self.study.trial(number))):
+                        self._stop(f"a callback stopped it after trial {number}")
+        except BaseException:
+            self.salvage()
+            raise
 
     def _evaluate_again(self, trial: Trial, reason: str) -> None:
         """Evaluate the trial again, once: its worker failed, not f."""
@@ -285,6 +386,7 @@ class _Loop:
             log.info("%s", error)
             return None
         self._count(answer.kind)
+        self.recorded.append(trial.number)
         if answer.kind == "lost":
             self.reason = answer.reason
             # a warning for the first one only: the end of the run reports all of them

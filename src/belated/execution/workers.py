@@ -1,4 +1,4 @@
-"""Where an objective is evaluated: our own processes, or an executor that the user gives.
+"""Where an objective is evaluated: our own processes, an executor that the user gives, or an event loop.
 
 An answer is a small plain value. Whatever f does, even an exception, comes back as one. So a failed future means that
 the worker failed, never f.
@@ -6,16 +6,24 @@ the worker failed, never f.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
 import time
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from belated.errors import InvalidInput, NoWorkers
-from belated.execution.evaluate import Evaluation, ObjectiveFunction, evaluate, format_error
+from belated.execution.evaluate import (
+    CoroutineFunction,
+    Evaluation,
+    ObjectiveFunction,
+    evaluate,
+    evaluate_coroutine,
+    format_error,
+)
 from belated.execution.interrupts import block_interrupts
 from belated.validation import Params, format_value
 
@@ -77,6 +85,53 @@ class ExecutorWorkers:
     def end(self) -> None:
         for future in self.futures:
             future.cancel()
+
+
+# Coroutines -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class CoroutineWorkers:
+    """Tasks of an event loop. They are submitted from another thread, which `stop` does not belong to."""
+
+    f: CoroutineFunction
+    loop: asyncio.AbstractEventLoop
+    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    stopped: bool = False
+
+    def begin(self) -> None:
+        """There is nothing to start."""
+
+    def submit(self, params: Params, context: Params | None) -> Future[Evaluation]:
+        if self.stopped:
+            raise NoWorkers(f"the run was cancelled; {PENDING}")
+        return asyncio.run_coroutine_threadsafe(self._evaluate(params, context), self.loop)
+
+    def explain(self, future: Future[Evaluation], *, worked: bool) -> str:
+        if self.stopped:
+            raise NoWorkers(f"the run was cancelled; {PENDING}")
+        return "its evaluation was cancelled"
+
+    def end(self) -> None:
+        self.loop.call_soon_threadsafe(self.stop)
+
+    def stop(self) -> None:
+        """Cancel the evaluations. One that is done keeps its answer: its task can no longer be cancelled."""
+        self.stopped = True
+        for task in self.tasks:
+            task.cancel()
+
+    async def wait_for_tasks(self) -> None:
+        if self.tasks:
+            await asyncio.wait(self.tasks)
+
+    async def _evaluate(self, params: Params, context: Params | None) -> Evaluation:
+        task: Any = asyncio.current_task()
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        if self.stopped:  # before it began
+            raise asyncio.CancelledError
+        return await evaluate_coroutine(self.f, params, context)
 
 
 # Our own processes ----------------------------------------------------------------------------------------------------

@@ -93,36 +93,34 @@ class Cells:
 
 
 def count_conversions(h: History, silence: Silence) -> Cells:
-    """The conversions of a history in the user's units."""
-    y = np.where(h.seen, np.nan_to_num(h.y), 0.0)
-    came = h.seen & (y > 0)
-    F, doubt = np.ones(len(y)), 0.0
+    """The conversions of a history in the user's units, by cell."""
+    y = np.where(h.seen & (h.y > 0), h.y, 0.0)
+    came = y > 0
+    F, doubt = np.where(h.gone, 0.0, 1.0), 0.0
     counts = NO_COUNTS if h.counts is None else h.counts
-    shown, converted, by_day = counts.shown, counts.converted, np.ones(len(counts.shown))
+    shown, by_day = counts.shown, np.ones(len(counts.shown))
     if silence.fills == "between":
-        young = (came | h.pending) & (h.age < h.m)
-        in_time = came & (h.waited <= h.m)
+        young = np.flatnonzero((came | h.pending) & (h.age < h.m))
+        in_time = np.flatnonzero(came)
+        in_time = in_time[h.waited[in_time] <= h.m]
         law = ArrivalLaw.learn(h.waited[in_time], h.age[in_time], h.m, counts.arrivals)
         F[young] = np.maximum(law.share_by(h.age[young]), LEAST_EXPOSURE)
         ages = counts.list_ages()
         still = ages[:, -1] < h.m
         by_day[still] = np.maximum(np.mean(law.share_by(ages[still]), axis=1), LEAST_EXPOSURE)
-        single = h.age[~h.gone]
-        weights = np.concatenate([np.ones(len(single)), np.repeat(shown / ages.shape[1], ages.shape[1])])
-        doubt = law.doubt(np.concatenate([single, ages.ravel()]), weights)
-    rows = np.flatnonzero(~h.gone)
-    point = np.concatenate([h.point[rows], counts.point])
-    there = np.flatnonzero(np.bincount(point))
-    first = np.empty(int(np.max(point, initial=-1)) + 1, dtype=np.intp)
-    first[point[::-1]] = np.concatenate([rows, counts.number - 1])[::-1]
+        doubt = law.doubt(h.age[~h.gone], ages, shown)
+    size = int(max(np.max(h.point, initial=-1), np.max(counts.point, initial=-1))) + 1
     k, exposure, count = (
-        np.bincount(point, np.concatenate([own[rows], days]))[there].astype(np.float64)
-        for own, days in ((y, converted), (F, shown * by_day), (np.ones(len(y)), shown))
+        np.asarray(np.bincount(h.point, own, size) + np.bincount(counts.point, days, size), dtype=np.float64)
+        for own, days in ((y, counts.converted), (F, shown * by_day), (~h.gone, shown))
     )
-    amounts, ones = y[came], float(np.sum(converted))
+    there, first = np.flatnonzero(count), np.empty(size, dtype=np.intp)
+    first[h.point[::-1]] = np.arange(len(y))[::-1]
+    amounts, ones = y[came], float(np.sum(counts.converted))
     n, total, squares = len(amounts) + ones, float(np.sum(amounts)) + ones, float(np.sum(np.square(amounts))) + ones
     mean, c = (total / n, squares / total) if n else (1.0, 1.0)
-    return Cells(h.X[first[there]], k, exposure, count, c, mean, doubt)
+    exposure = np.maximum(exposure, k / mean)  # a query converts once at most
+    return Cells(h.X[first[there]], k[there], exposure[there], count[there], c, mean, doubt)
 
 
 @dataclass

@@ -102,7 +102,7 @@ def draw_final_regrets(axes: Axes, compared: ComparisonResult, high: float) -> N
         axes.plot(inside, np.full(len(inside), i), "|", color=colour, alpha=0.45, markersize=6, zorder=2)
         end = row.ends(compared.measure)
         axes.errorbar(end.mean, i, xerr=_find_error(row, compared) or None, **mark, elinewidth=1.5, zorder=4)
-        weight = "bold" if row.own or row is compared.best else "normal"
+        weight = "bold" if row.own or (row is compared.best and not compared.tied) else "normal"
         name: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 9.5, "weight": weight}
         beside: dict[str, Any] = {"xy": (0, i), "xycoords": ("axes fraction", "data"), "annotation_clip": False}
         inch = 72.0
@@ -150,7 +150,7 @@ def draw_curves(axes: Axes, compared: ComparisonResult, high: float) -> None:
     for place, row in enumerate(rows):
         colour, mark = choose_marks(row)
         line = summarize_curves(row.simple if compared.measure == "simple" else row.cumulative)
-        bold = row.own or row is compared.best
+        bold = row.own or (row is compared.best and not compared.tied)
         style: dict[str, Any] = {
             "color": colour,
             "linewidth": 2.4 if bold else 1.3,
@@ -198,7 +198,7 @@ def label_ends(axes: Axes, compared: ComparisonResult, rows: list[ComparisonRow]
             fontsize=9,
             linespacing=1.15,
             color=colour,
-            weight="bold" if row.own or row is compared.best else "normal",
+            weight="bold" if row.own or (row is compared.best and not compared.tied) else "normal",
             arrowprops={"arrowstyle": "-", "linewidth": 0.7, "relpos": (0, 0.5), "color": colour},
             annotation_clip=False,
         )

@@ -39,6 +39,11 @@ def believe_at(known: Knowledge, rows: Array, cache: Cache, *, pending: bool) ->
     return _use_belief(known, np.empty(0), cache, evaluate, pending)
 
 
+def find_model(known: Knowledge) -> tuple[ModelBelief, Scale | RateScale]:
+    """The belief about f as a posterior on the model's scale, and that scale: to draw functions from."""
+    return _use_belief(known, np.empty(0), Cache(), lambda belief, scale: (belief, scale), pending=False)
+
+
 def limit_rates(belief: Belief, h: History) -> Belief:
     """What is believed about rates: none is below 0, and none above 1 while no conversion counted more than 1."""
     most = 1.0 if np.max(h.y[h.seen], initial=1.0) <= 1.0 else np.inf

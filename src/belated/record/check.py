@@ -184,7 +184,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             if ended <= event.knew:
                 flag("I4", number, "it was asked after the study was closed")
             try:
-                state.encode(event)
+                state.encode(event.params, event.context)
             except (BelatedError, TypeError, ValueError) as error:
                 flag("I4", number, f"it is not complete ({error})")
                 return Counter(events=len(events))

@@ -7,7 +7,7 @@ limits amended, patience chosen, closed) are here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from belated.learner.gp.domain import Finite
 from belated.learner.history import History, unroll_counts
 from belated.objective import Objective
 from belated.patience import Patience
-from belated.record.events import Adjusted, Amended, Asked, Ended, Event
+from belated.record.events import Event, event_to_dict
 from belated.record.trials import TrialRecord, TrialTable
 from belated.results import Status, Trial
 from belated.settings import Settings
@@ -51,43 +51,49 @@ class State:
             state.apply(event)
         return state
 
-    def fork(self) -> State:
-        """An independent copy."""
+    def fork(self, room: int = 0) -> State:
+        """An independent copy, with room for some more trials."""
         other = State.__new__(State)
         other.__dict__.update(self.__dict__)
-        other.table, other.fits, other._objectives = self.table.fork(), list(self.fits), list(self._objectives)
+        other.table, other.fits, other._objectives = self.table.fork(room), list(self.fits), list(self._objectives)
         return other
 
     def apply(self, event: Event) -> None:
         """The next event; Unreadable if it cannot have happened after those before it."""
+        self.apply_plain(event_to_dict(event), event)
+
+    def apply_plain(self, plain: Mapping[str, Any], source: str | Event) -> None:
+        """The next event as plain values, and what to make the event itself of: its JSON, or the event."""
         place = self.position + 1
         try:
-            self._apply(event)
+            self._apply(plain, source)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             reason = f"event {place} does not fit those before it ({type(error).__name__}: {error})"
             raise Unreadable(f"the record is damaged ({reason})") from None
 
-    def _apply(self, event: Event) -> None:
-        self.table.apply(event, self.settings.patience.m, self.encode(event) if isinstance(event, Asked) else None)
-        if isinstance(event, Asked):
-            if event.fitted is not None:
-                self.fits.append(Hyperparameters.from_dict(event.fitted))
-            if event.versions is not None:
-                self.versions = event.versions
-        elif isinstance(event, Amended) and event.number is None:
-            objective = self.settings.objective.amend(event.floor, event.limits)
+    def _apply(self, plain: Mapping[str, Any], source: str | Event) -> None:
+        kind = plain["event"]
+        x = self.encode(plain["params"], plain["context"]) if kind == "asked" else None
+        self.table.apply(plain, source, self.settings.patience.m, x)
+        if kind == "asked":
+            if plain.get("fitted") is not None:
+                self.fits.append(Hyperparameters.from_dict(plain["fitted"]))
+            self.versions = plain.get("versions") or self.versions
+        elif kind == "amended" and plain["number"] is None:
+            limits = plain.get("limits")
+            objective = self.settings.objective.amend(plain.get("floor"), None if limits is None else tuple(limits))
             self.settings = replace(self.settings, objective=objective)
             self.problem = replace(self.problem, bounds=objective.bounds)
             self._objectives.append((self.position, objective))
-        elif isinstance(event, Adjusted):
-            self.settings = replace(self.settings, patience=replace(self.settings.patience, m=event.m))
-        elif isinstance(event, Ended):
+        elif kind == "patience":
+            self.settings = replace(self.settings, patience=replace(self.settings.patience, m=plain["m"]))
+        elif kind == "closed":
             self.closed = True
 
     # Trials -----------------------------------------------------------------------------------------------------------
 
     @property
-    def rows(self) -> list[TrialRecord]:
+    def rows(self) -> Sequence[TrialRecord]:
         return self.table.rows
 
     @property
@@ -131,11 +137,7 @@ class State:
 
     # Dictionaries to arrays -------------------------------------------------------------------------------------------
 
-    def encode(self, asked: Asked) -> list[float]:
-        """Context and query as columns."""
-        return self.encode_row(asked.params, asked.context)
-
-    def encode_row(self, params: Params, context: Params | None) -> list[float]:
+    def encode(self, params: Params, context: Params | None) -> list[float]:
         """Context and query as columns."""
         query = self.settings.space.encode_as_list(params)
         if self.settings.context is None and context is None:

@@ -18,19 +18,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, cast, overload
 
 import numpy as np
 
-from belated.learner.arrays import Array, Indices, Mask
+from belated.learner.arrays import Array, Mask
 from belated.learner.counts import Counts
 from belated.learner.history import History, in_time
-from belated.record.events import Amended, Asked, Converted, Counted, Event, Failed, Repeated, Told
+from belated.record.events import Asked, Converted, Counted, Event, Failed, Repeated, Told, event_from_dict, parse_event
 from belated.record.statements import Statement, insert_statement, list_arrivals
-from belated.results import Status, Trial, takes_outcome
+from belated.results import FAILURES, Status, Trial, takes_outcome
 from belated.validation import FARTHEST_TIME
 
 # What an outcome told now is. In a study of conversions: a conversion after a 0, and a 0 after a conversion.
@@ -48,17 +48,11 @@ class TrialRecord:
     known_from: int = 0  # once told: the first number whose choice knew it, min {t : position of the tell <= knew_t}
     amended: int = 0  # how often its outcome was amended
     first_told: Told | None = None  # as it was told, before any amendment
-    told_none: bool = False  # told 0 where outcomes are conversions: when that was known says nothing about delays
+    has_delay: bool = True  # or will have one. Counts have none, nor has a 0 in place of a conversion, nor an outcome
+    # that was added together with its query
     converted: Converted | None = None  # after it was told 0
-    statements: list[Statement] | None = None  # where it stands for many people: their counts, by age
-    counted_at: float | None = None  # of the last of them
-
-    @property
-    def has_delay(self) -> bool:
-        """Whether its outcome has, or will have, a delay. One that was added together with its query has none."""
-        if self.told_none or self.asked.shown_over is not None:
-            return False
-        return self.converted is not None or not self.asked.told_at_once
+    statements: Sequence[Statement] = ()  # where it stands for many people: their counts, by age
+    counted_at: float | None = None  # the time of the last of them
 
     @property
     def takes_outcome(self) -> bool:
@@ -90,10 +84,34 @@ class KeyedCall(NamedTuple):
 NO_ORDER = np.iinfo(np.intp).max
 LONGEST_WAIT = 2 * FARTHEST_TIME  # seconds; stores of version 0.1 may hold times with longer waits between them
 
-
-def measure_wait(since: float, until: float) -> float:
-    """Seconds from one clock reading to another."""
-    return min(max(until - since, 0.0), LONGEST_WAIT)
+COLUMNS: dict[str, tuple[type, float]] = {  # of each trial: what kind of number, and what it is before it is known
+    "point": (np.intp, 0),  # a number for each row of X, the same for equal rows
+    "knew": (np.intp, 0),
+    "asked_at": (float, math.nan),
+    "by_hand": (bool, 0),
+    "undelayed": (bool, 0),  # without a delay: see TrialRecord.has_delay
+    "y": (float, math.nan),
+    "noise": (float, math.nan),  # nan: not known
+    "told_at": (float, math.nan),
+    "delay": (float, math.inf),  # inf: not told
+    "m": (float, math.inf),  # patience when it was told
+    "rounds": (np.intp, 0),  # once told: its delay in rounds
+    "known_from": (np.intp, 0),  # once told: the first number whose choice knew it
+    "order": (np.intp, NO_ORDER),  # the position of its outcome or failure
+    "amended": (np.intp, 0),
+    "failure": (np.intp, -1),  # its place in FAILURES
+    "failed_at": (float, math.nan),
+    "infeasible": (bool, 0),
+    "gone": (bool, 0),
+    "told_none": (bool, 0),  # told 0 where outcomes are conversions: when that was known says nothing about delays
+    "shown_over": (float, math.nan),  # where it counts people: the length of its day, in seconds
+    "shown": (float, 0),  # how many people by its last statement
+    "converted": (float, 0),
+    "converted_late": (float, 0),  # of these, after patience
+    "stated": (float, 0),  # the age of the last statement
+    "width": (float, 0),  # the part of the day that was over by then
+    "counted_at": (float, math.nan),
+}
 
 
 class RecentHistory(NamedTuple):
@@ -105,8 +123,18 @@ class RecentHistory(NamedTuple):
     history: History
 
 
+def measure_wait(since: float, until: float) -> float:
+    """Seconds from one clock reading to another."""
+    return min(max(until - since, 0.0), LONGEST_WAIT)
+
+
+def measure_waits(since: Array, until: float | Array) -> Array:
+    """Seconds from some clock readings to others."""
+    return np.clip(until - since, 0.0, LONGEST_WAIT)
+
+
 class TrialTable:
-    """Trials by number, and the same as arrays that grow, so that a choice need not visit every trial.
+    """Trials by number, as columns that grow, so that neither a choice nor an event visits or makes objects of trials.
 
     columns      of the context and the query
     by_clock     whether delays and ages are in seconds; else in rounds
@@ -114,268 +142,365 @@ class TrialTable:
 
     def __init__(self, columns: int, by_clock: bool, conversions: bool = False) -> None:
         self.columns, self.by_clock, self.conversions = columns, by_clock, conversions
-        self.rows: list[TrialRecord] = []
         self.position = 0  # of the last event
         self.keys: dict[str, KeyedCall] = {}  # by each client key: the call that used it first
-        self._news: list[TrialRecord] = []  # told, and perhaps not yet known to a choice
-        self._points: dict[bytes, int] = {}  # a number for each row of X, the same for equal rows
+        self._asked: list[str | Asked] = []  # each ask, as JSON until somebody wants to see it
+        self._tell_keys: dict[int, str] = {}  # by row: the key of its outcome, if that has one
+        self._first: dict[int, tuple[float, float]] = {}  # by row: outcome and noise before they were amended
+        self._news: list[int] = []  # rows that were told, and perhaps are not yet known to a choice
+        self._points: dict[bytes, int] = {}
+        self._conversions: dict[int, tuple[Told, Converted]] = {}  # by row: a 0, and the conversion told after it
         self._days: dict[tuple[int, float], int] = {}  # trials that count people, by point and day
+        self._statements: dict[int, list[Statement]] = {}  # by row: their counts, by age
         self._arrivals: Counter[tuple[float, ...]] = Counter()  # of people counted: how many, by Counts.arrivals
         self._recent: RecentHistory | None = None  # known at the last choice, while only queries are asked since
         self._reserve(32)
 
     def _reserve(self, size: int) -> None:
-        n = len(self.rows)
+        n = self.count
 
-        def grow(old: str, fill: float, shape: tuple[int, ...], kind: type) -> Any:
-            new: Any = np.full(shape, fill, dtype=kind)
+        def grow(old: Any, shape: tuple[int, ...], kind: type, fill: float) -> Any:
+            new: Any = np.empty(shape, dtype=kind)
             if n:
-                new[:n] = getattr(self, old)[:n]
+                new[:n] = old[:n]
+            new[n:] = fill
             return new
 
-        self._X: Array = grow("_X", math.nan, (size, self.columns), float)
-        self._point: Indices = grow("_point", 0, (size,), np.intp)
-        self._y: Array = grow("_y", math.nan, (size,), float)
-        self._noise: Array = grow("_noise", math.nan, (size,), float)
-        self._asked_at: Array = grow("_asked_at", math.nan, (size,), float)
-        self._delay: Array = grow("_delay", math.inf, (size,), float)
-        self._m: Array = grow("_m", math.inf, (size,), float)  # patience when it was told
-        self._order: Indices = grow("_order", NO_ORDER, (size,), np.intp)
-        self._infeasible: Mask = grow("_infeasible", 0, (size,), bool)
-        self._gone: Mask = grow("_gone", 0, (size,), bool)
-        self._by_hand: Mask = grow("_by_hand", 0, (size,), bool)
-        self._undelayed: Mask = grow("_undelayed", 0, (size,), bool)
-        self._shown: Array = grow("_shown", 0, (size,), float)  # people; 0: a query of its own
-        self._converted: Array = grow("_converted", 0, (size,), float)
-        self._late_converted: Array = grow("_late_converted", 0, (size,), float)
-        self._stated: Array = grow("_stated", 0, (size,), float)  # the age of the last statement
-        self._width: Array = grow("_width", 0, (size,), float)  # the part of the day that was over by then
+        old, self._size = self.__dict__.get("_columns", {}), size
+        self._columns: dict[str, Any] = {
+            name: grow(old.get(name), (size,), kind, fill) for name, (kind, fill) in COLUMNS.items()
+        }
+        self._X: Array = grow(self.__dict__.get("_X"), (size, self.columns), float, math.nan)
 
-    def fork(self) -> TrialTable:
-        """An independent copy."""
+    def fork(self, room: int = 0) -> TrialTable:
+        """An independent copy, with room for some more."""
         other = copy(self)
-        other.rows, other.keys, other._news = list(self.rows), dict(self.keys), []
-        other._points, other._days, other._arrivals = dict(self._points), dict(self._days), self._arrivals.copy()
-        other._reserve(len(self._y))
+        other.keys, other._news = dict(self.keys), []
+        other._asked, other._points = list(self._asked), dict(self._points)
+        other._tell_keys, other._first = dict(self._tell_keys), dict(self._first)
+        other._conversions, other._days = dict(self._conversions), dict(self._days)
+        other._statements, other._arrivals = dict(self._statements), self._arrivals.copy()
+        other._reserve(self.count + room)
         return other
 
     @property
+    def count(self) -> int:
+        """How many trials there are."""
+        return len(self._asked)
+
+    @property
     def next_number(self) -> int:
-        return len(self.rows) + 1
+        return len(self._asked) + 1
+
+    def column(self, name: str) -> Any:
+        """One of COLUMNS, of all trials. Later events may change it."""
+        return self._columns[name][: len(self._asked)]
+
+    @property
+    def told(self) -> Mask:
+        """Which trials have an outcome."""
+        return np.asarray(np.isfinite(self.column("delay")))
+
+    @property
+    def rows(self) -> TrialRecords:
+        """Everything about each trial, as records that are made when they are looked at."""
+        return TrialRecords(self)
+
+    def record(self, i: int) -> TrialRecord:
+        """Everything about the trial in a row."""
+        columns, record = self._columns, TrialRecord(self.asked(i))
+        record.has_delay = not columns["undelayed"][i]
+        if math.isfinite(columns["delay"][i]):
+            record.told = record.first_told = self._make_told(i, columns["y"][i].item(), columns["noise"][i].item())
+            record.rounds, record.known_from = columns["rounds"][i].item(), columns["known_from"][i].item()
+        if i in self._first:
+            record.first_told, record.amended = self._make_told(i, *self._first[i]), columns["amended"][i].item()
+        if columns["failure"][i] >= 0:
+            kind, at = FAILURES[columns["failure"][i]], columns["failed_at"][i].item()
+            record.failed = Failed(number=i + 1, kind=kind, at=at)
+        if i in self._conversions:
+            record.first_told, record.converted = self._conversions[i]
+        if i in self._statements:
+            record.statements, record.counted_at = self._statements[i], columns["counted_at"][i].item()
+        return record
+
+    def _make_told(self, i: int, value: float, noise: float) -> Told:
+        """The outcome in a row, with a value and its noise; nan: not known."""
+        at, key = self._columns["told_at"][i].item(), self._tell_keys.get(i)
+        return Told(number=i + 1, value=value, noise=None if math.isnan(noise) else noise, at=at, key=key)
+
+    def asked(self, i: int) -> Asked:
+        """The ask in a row."""
+        found = self._asked[i]
+        if isinstance(found, str):
+            self._asked[i] = found = cast("Asked", parse_event(found))
+        return found
 
     def delay(self, row: TrialRecord) -> float:
         """d_s, in rounds or by the clock; 0 where there is no delay, inf while untold."""
-        if row.told is None:
-            return math.inf
-        if not row.has_delay:
-            return 0.0
-        return measure_wait(row.asked.asked_at, row.told.at) if self.by_clock else float(row.rounds)
+        return float(self._columns["delay"][row.asked.number - 1])
 
     def m_when_told(self, row: TrialRecord) -> float:
         """The patience that decides whether its outcome is late."""
-        return float(self._m[row.asked.number - 1])
+        return float(self._columns["m"][row.asked.number - 1])
 
     def count_known(self, number: int) -> int:
         """How many outcomes, of queries that have a delay, the choice of this number knew."""
-        return sum(row.told is not None and row.known_from <= number for row in self.rows if row.has_delay)
+        return int(np.sum(self.told & ~self.column("undelayed") & (self.column("known_from") <= number)))
 
-    def apply(self, event: Event, m: float, x: Sequence[float] | None = None) -> None:
-        """Apply the next event; m is the patience of now, x the row of an asked query."""
+    def apply(self, plain: Mapping[str, Any], source: str | Event, m: float, x: Sequence[float] | None = None) -> None:
+        """Apply the next event; m is the patience of now, x the row of an asked query.
+
+        source  what to make the event itself of: its JSON, or the event"""
         self.position += 1
-        if isinstance(event, Asked):
-            self._ask(event, x)
-        elif isinstance(event, Told | Converted | Failed | Amended) and event.number is not None:
-            self._recent = None
-            self._end(event, self.rows[event.number - 1], m)
-        elif isinstance(event, Counted):
-            self._recent = None
-            self._count(event, self.rows[event.number - 1], m)
-        if isinstance(event, Asked | Told | Converted | Repeated) and event.key is not None:
-            self.keys.setdefault(event.key, KeyedCall(event, self.position))
+        kind = plain["event"]
+        self._recent = self._recent if kind == "asked" else None
+        if kind == "asked":
+            self._ask(plain, source, x)
+        elif kind == "told":
+            self._tell(plain, self._find_row(plain), m)
+        elif kind == "converted":
+            self._convert(plain, self._find_row(plain), m)
+        elif kind == "counted":
+            self._count(plain, self._find_row(plain), m)
+        elif kind == "failed":
+            self._fail(plain, self._find_row(plain))
+        elif kind == "amended" and plain["number"] is not None:
+            self._amend(plain, self._find_row(plain))
+        if plain.get("key") is not None:
+            event = event_from_dict(plain) if isinstance(source, str) else source
+            self.keys.setdefault(
+                plain["key"], KeyedCall(cast("Asked | Told | Converted | Repeated", event), self.position)
+            )
 
-    def _ask(self, event: Asked, x: Sequence[float] | None) -> None:
+    def _find_row(self, plain: Mapping[str, Any]) -> int:
+        """The row of the trial that an event is about."""
+        i: int = plain["number"] - 1
+        if not 0 <= i < len(self._asked):
+            raise IndexError(f"there is no trial {i + 1}")
+        return i
+
+    def _ask(self, plain: Mapping[str, Any], source: Any, x: Sequence[float] | None) -> None:
         """Add a row. The choice did not know what was told after it had read the ledger."""
-        i = len(self.rows)
-        if i == len(self._y):
-            self._reserve(2 * i)
-        row = TrialRecord(event)
-        self.rows.append(row)
-        self._X[i], self._asked_at[i] = x, event.asked_at
-        self._point[i] = self._points.setdefault(self._X[i].tobytes(), len(self._points))
-        self._by_hand[i], self._undelayed[i] = event.by_hand, not row.has_delay
-        if event.shown_over is not None:
-            self._days[int(self._point[i]), event.asked_at] = event.number
-        if self._recent is not None and (event.by_hand or event.asked_at < self._recent.now):
+        i = len(self._asked)
+        if i == self._size:
+            self._reserve(max(32, 2 * i))
+        columns, by_hand = self._columns, plain.get("by_hand", False)
+        self._X[i], columns["asked_at"][i], columns["knew"][i] = x, plain["asked_at"], plain["knew"]
+        columns["point"][i] = self._points.setdefault(self._X[i].tobytes(), len(self._points))
+        columns["by_hand"][i], columns["undelayed"][i] = by_hand, plain.get("told_at_once", False)
+        if "shown_over" in plain:
+            columns["shown_over"][i], columns["undelayed"][i] = plain["shown_over"], True
+            self._days[columns["point"][i].item(), plain["asked_at"]] = i + 1
+        if self._recent is not None and (by_hand or plain["asked_at"] < self._recent.now):
             self._recent = None
-        if self._news and not event.by_hand:
-            self._news = [row for row in self._news if self._order[row.asked.number - 1] > event.knew]
-            for news in self._news:
-                news.known_from = self.next_number
+        self._asked.append(source)
+        if self._news and not by_hand:
+            order, knew = columns["order"], plain["knew"]
+            self._news = [row for row in self._news if order[row] > knew]
+            for row in self._news:
+                columns["known_from"][row] = self.next_number
 
-    def _end(self, event: Told | Converted | Failed | Amended, row: TrialRecord, m: float) -> None:
-        """Apply an event that ends a trial or amends its end. If two come at once, the first counts."""
-        i = row.asked.number - 1
-        if isinstance(event, Told) and row.takes_outcome:
-            row.first_told = event
-            self._hear(event, row, m)
-        elif isinstance(event, Converted) and row.judge_outcome(event.value, None, conversions=True) == "conversion":
-            row.converted = event
-            self._hear(Told(number=event.number, value=event.value, noise=None, at=event.at), row, m)
-        elif isinstance(event, Failed) and row.told is None and row.failed is None:
-            row.failed = event
-            self._infeasible[i], self._gone[i] = event.kind == "infeasible", event.kind != "infeasible"
-            self._order[i] = self.position
-        elif isinstance(event, Amended) and row.told is not None and event.value is not None:
-            row.told, row.amended = replace(row.told, value=event.value, noise=event.noise), row.amended + 1
-            row.told_none |= self.conversions and event.value == 0.0
-            self._y[i], self._noise[i] = event.value, math.nan if event.noise is None else event.noise
-            self._delay[i], self._undelayed[i] = self.delay(row), not row.has_delay
+    def _tell(self, plain: Mapping[str, Any], i: int, m: float) -> None:
+        """An outcome. If two come at once, or a failure came first that is final, the first counts."""
+        if self.takes_outcome(i):
+            self._hear(plain, i, m)
+            if "key" in plain:
+                self._tell_keys[i] = plain["key"]
 
-    def _hear(self, told: Told, row: TrialRecord, m: float) -> None:
+    def _convert(self, plain: Mapping[str, Any], i: int, m: float) -> None:
+        """A conversion after a 0. If two come at once, the first counts."""
+        columns = self._columns
+        if not columns["told_none"][i] or columns["amended"][i]:
+            return
+        nothing = self._make_told(i, columns["y"][i].item(), columns["noise"][i].item())
+        self._conversions[i] = nothing, cast("Converted", event_from_dict(plain))
+        columns["undelayed"][i] = False
+        self._hear({**plain, "noise": None}, i, m)
+
+    def _hear(self, plain: Mapping[str, Any], i: int, m: float) -> None:
         """From here on this is the outcome of a trial."""
-        i = row.asked.number - 1
-        row.told, row.told_none = told, self.conversions and told.value == 0.0
-        row.known_from, row.rounds = self.next_number, self.next_number - told.number
-        self._news.append(row)
-        self._y[i], self._delay[i], self._order[i] = told.value, self.delay(row), self.position
-        self._m[i], self._undelayed[i] = m, not row.has_delay
-        self._noise[i] = math.nan if told.noise is None else told.noise
-        self._gone[i] = False  # an outcome after "lost" is accepted
+        columns = self._columns
+        at, noise, rounds = plain["at"], plain["noise"], len(self._asked) - i
+        columns["told_none"][i] = self.conversions and plain["value"] == 0.0
+        columns["undelayed"][i] |= columns["told_none"][i]
+        columns["y"][i], columns["noise"][i] = plain["value"], math.nan if noise is None else noise
+        columns["told_at"][i], columns["m"][i], columns["order"][i] = at, m, self.position
+        columns["rounds"][i], columns["known_from"][i] = rounds, self.next_number
+        columns["gone"][i] = False  # an outcome after "lost" is accepted
+        if columns["undelayed"][i]:
+            columns["delay"][i] = 0.0
+        else:
+            columns["delay"][i] = measure_wait(columns["asked_at"][i], at) if self.by_clock else rounds
+        self._news.append(i)
 
-    def _count(self, event: Counted, row: TrialRecord, m: float) -> None:
-        """Take another statement of its counts."""
-        if row.asked.shown_over is None:
-            raise ValueError(f"trial {event.number} does not count people")
-        i, before = event.number - 1, row.statements or []
-        age = measure_wait(row.asked.asked_at, event.at) if self.by_clock else float(self.next_number - event.number)
-        row.statements = insert_statement(before, Statement(age, event.shown, event.converted))
-        row.counted_at = event.at if row.statements[-1].age == age else row.counted_at
-        for when, n in self._list_arrivals(row, before).items():
+    def _count(self, plain: Mapping[str, Any], i: int, m: float) -> None:
+        """Another statement of the counts of a day."""
+        columns, at = self._columns, plain["at"]
+        if math.isnan(columns["shown_over"][i]):
+            raise ValueError(f"trial {i + 1} does not count people")
+        age = self.measure_age(i, at)
+        before = self._statements.get(i, [])
+        after = self._statements[i] = insert_statement(before, Statement(age, plain["shown"], plain["converted"]))
+        for when, n in self._list_arrivals(i, before).items():
             self._arrivals[when] -= n
             if not self._arrivals[when]:
                 del self._arrivals[when]
-        late, last = 0.0, row.statements[-1]
-        self._shown[i], self._converted[i], self._stated[i] = last.shown, last.converted, last.age
-        self._width[i] = min(row.asked.shown_over, last.age) if self.by_clock else 0.0
-        arrivals = self._list_arrivals(row, row.statements)
-        for (since, *_), count in arrivals.items():
-            late += count if since - self._width[i] > m else 0
-        self._late_converted[i] = late
+        arrivals, last, width = self._list_arrivals(i, after), after[-1], self._measure_width(i, after)
         self._arrivals.update(arrivals)
+        columns["shown"][i], columns["converted"][i], columns["stated"][i] = last.shown, last.converted, last.age
+        columns["width"][i] = width
+        columns["converted_late"][i] = sum(n for (since, *_), n in arrivals.items() if since - width > m)
+        if last.age == age:
+            columns["counted_at"][i] = at
 
-    def _list_arrivals(self, row: TrialRecord, statements: Sequence[Statement]) -> Counter[tuple[float, ...]]:
+    def measure_age(self, i: int, at: float) -> float:
+        """The age of the trial in a row when something of it is recorded now that happened at a time."""
+        return measure_wait(self._columns["asked_at"][i], at) if self.by_clock else float(len(self._asked) - i)
+
+    def _measure_width(self, i: int, statements: Sequence[Statement]) -> float:
+        """The part of a day that was over by its last statement."""
+        return min(self._columns["shown_over"][i].item(), statements[-1].age) if self.by_clock else 0.0
+
+    def _list_arrivals(self, i: int, statements: Sequence[Statement]) -> Counter[tuple[float, ...]]:
         """How many conversions of a day came between two ages of it, by these and by its age and width."""
         found: Counter[tuple[float, ...]] = Counter()
         for since, until, count in list_arrivals(statements):
-            age = statements[-1].age
-            width = min(row.asked.shown_over or 0.0, age) if self.by_clock else 0.0
-            found[since, until, age, width] += count
+            found[since, until, statements[-1].age, self._measure_width(i, statements)] += count
         return found
 
     def has_stated(self, event: Counted) -> bool:
         """Whether these counts are on record already. In rounds, the same counts again say nothing new."""
-        row = self.rows[event.number - 1]
-        new = (event.shown, event.converted)
+        i, new = event.number - 1, (event.shown, event.converted)
+        statements = self._statements.get(i, [])
         if not self.by_clock:
-            return row.statements is not None and row.statements[-1][1:] == new
-        return Statement(measure_wait(row.asked.asked_at, event.at), *new) in (row.statements or [])
+            return bool(statements) and statements[-1][1:] == new
+        return Statement(self.measure_age(i, event.at), *new) in statements
 
     def find_day(self, x: Sequence[float], day: float) -> int | None:
         """The trial that counts the people who were shown a query (with its context) that day."""
         point = self._points.get(np.array(x, dtype=float).tobytes())
         return None if point is None else self._days.get((point, day))
 
+    def _fail(self, plain: Mapping[str, Any], i: int) -> None:
+        columns, kind = self._columns, plain["kind"]
+        if math.isfinite(columns["delay"][i]) or columns["failure"][i] >= 0:
+            return
+        columns["failure"][i], columns["failed_at"][i] = FAILURES.index(kind), plain["at"]
+        columns["infeasible"][i], columns["gone"][i] = kind == "infeasible", kind != "infeasible"
+        columns["order"][i] = self.position
+
+    def _amend(self, plain: Mapping[str, Any], i: int) -> None:
+        columns, value, noise = self._columns, plain.get("value"), plain.get("noise")
+        if value is None or not math.isfinite(columns["delay"][i]):
+            return
+        self._first.setdefault(i, (columns["y"][i].item(), columns["noise"][i].item()))
+        columns["y"][i], columns["noise"][i] = value, math.nan if noise is None else noise
+        columns["amended"][i] += 1
+        if self.conversions and value == 0.0:
+            columns["told_none"][i], columns["undelayed"][i], columns["delay"][i] = True, True, 0.0
+
+    def takes_outcome(self, i: int) -> bool:
+        """Whether an outcome of the trial in a row, told now, counts."""
+        failure = self._columns["failure"][i]
+        return math.isnan(self._columns["shown_over"][i]) and takes_outcome(
+            math.isfinite(self._columns["delay"][i]), None if failure < 0 else FAILURES[failure]
+        )
+
     def ages(self, now: float) -> Array:
         """The age of each query when the next one is chosen."""
-        n = len(self.rows)
+        n = self.count
         if not self.by_clock:
             return n + 1.0 - np.arange(1.0, n + 1.0)
-        waited = np.clip(now - self._asked_at[:n], 0.0, LONGEST_WAIT)
-        told = np.isfinite(self._delay[:n])
+        waited = measure_waits(self.column("asked_at"), now)
         # what was told counts as heard, by its position, whatever the clock says
-        return np.where(told, np.maximum(waited, self._delay[:n]), waited)
+        return np.where(self.told, np.maximum(waited, self.column("delay")), waited)
 
     def history_before(self, now: float, m: float, late: Literal["use", "ignore"]) -> tuple[History, Array]:
         """What is known without the newest queries that we asked at this very moment, and those queries.
 
         The first is the same value for all choices of a moment, as long as nothing else happens."""
         if self._recent is None or self._recent[:3] != (now, m, late):
-            n = len(self.rows)
-            old = (self._asked_at[:n] < now) | self._by_hand[:n] | (self._order[:n] != NO_ORDER)
+            old = (self.column("asked_at") < now) | self.column("by_hand") | (self.column("order") != NO_ORDER)
             first = int(np.max(np.flatnonzero(old), initial=-1)) + 1
             self._recent = RecentHistory(now, m, late, self.history(now, m, late, first))
         older = self._recent.history
-        return older, self._X[len(older.number) : len(self.rows)]
+        return older, self._X[len(older.number) : self.count]
 
     def history(self, now: float, m: float, late: Literal["use", "ignore"], n: int | None = None) -> History:
         """What the choice of the next query knows, outcomes in the user's units; n: of the first n queries alone.
 
         Later events do not change it: arrays that they may write to are copied."""
-        n = len(self.rows) if n is None else n
-        age, delay = self.ages(now)[:n], self._delay[:n]
-        told = np.isfinite(delay)
-        seen = told if late == "use" else in_time(delay, age, self._m[:n])
+        n = self.count if n is None else n
+        age, told = self.ages(now)[:n], self.told[:n]
+        columns = {name: column[:n] for name, column in self._columns.items()}
+        delay, m_then = columns["delay"], columns["m"]
+        seen = told if late == "use" else in_time(delay, age, m_then)
         within = age <= m
-        gone, infeasible = self._gone[:n].copy(), self._infeasible[:n].copy()
+        gone, infeasible = columns["gone"].copy(), columns["infeasible"].copy()
         counts = self._collect_counts(~(gone | infeasible), m, late)
-        gone |= self._shown[:n] > 0
-        silent = np.where(self._undelayed[:n] | ((gone | infeasible) & ~told), np.nan, np.where(told, delay, age))
+        gone |= ~np.isnan(columns["shown_over"])
+        ended = (gone | infeasible) & ~told
+        silent = np.where(columns["undelayed"] | ended, np.nan, np.where(told, delay, age))
         return History(
             number=np.arange(1, n + 1),
             X=self._X[:n],
-            point=self._point[:n],
-            y=self._y[:n].copy(),
+            point=columns["point"],
+            y=columns["y"].copy(),
             seen=seen,
             pending=within & ~told & ~gone & ~infeasible,
             infeasible=infeasible,
             gone=gone,
             recent=within & ~gone,
-            by_hand=self._by_hand[:n],
-            order=self._order[:n].copy(),
-            lams=self._noise[:n].copy(),
+            by_hand=columns["by_hand"],
+            order=columns["order"].copy(),
+            lams=columns["noise"].copy(),
             floor=None,
             age=age,
             m=m,
             waited=silent,
             arrived=told,
-            late=told & (delay > self._m[:n]),
+            late=told & (delay > m_then),
             counts=counts,
         )
 
     def _collect_counts(self, valid: Mask, m: float, late: Literal["use", "ignore"]) -> Counts | None:
         """The people counted by day, unless there are none."""
-        rows = np.flatnonzero((self._shown[: len(valid)] > 0) & valid)
-        if not len(rows):
+        if not self._statements:
             return None
-        unused = 0.0 if late == "use" else self._late_converted[rows]
+        rows = np.flatnonzero((self._columns["shown"][: len(valid)] > 0) & valid)
+        shown, converted, late_ones, age, width = (
+            self._columns[name][rows] for name in ("shown", "converted", "converted_late", "stated", "width")
+        )
         arrivals = np.array([(*when, n) for when, n in sorted(self._arrivals.items())]).reshape(-1, 5)
         return Counts(
             number=rows + 1,
             X=self._X[rows],
-            point=self._point[rows],
-            shown=self._shown[rows],
-            converted=self._converted[rows] - unused,
-            age=self._stated[rows],
-            width=self._width[rows],
+            point=self._columns["point"][rows],
+            shown=shown,
+            converted=converted if late == "use" else converted - late_ones,
+            age=age,
+            width=width,
             arrivals=arrivals[arrivals[:, 0] - arrivals[:, 3] < m],
         )
 
     def status(self, number: int, now: float, m: float) -> Status:
         """The status now; it is computed, not stored."""
-        row = self.rows[number - 1]
-        if row.asked.shown_over is not None and row.failed is None:
-            return "counted"
-        if row.told is not None:
-            return "heard" if self.delay(row) <= self.m_when_told(row) else "late"
-        if row.failed is not None:
+        i, columns = number - 1, self._columns
+        delay = columns["delay"][i]
+        if math.isfinite(delay):
+            return "heard" if delay <= columns["m"][i] else "late"
+        if columns["failure"][i] >= 0:
             return "failed"
-        age = measure_wait(row.asked.asked_at, now) if self.by_clock else self.next_number - number
+        if not math.isnan(columns["shown_over"][i]):
+            return "counted"
+        age = measure_wait(columns["asked_at"][i], now) if self.by_clock else self.next_number - number
         return "pending" if age <= m else "expired"
 
     def trial(self, number: int, now: float, m: float) -> Trial:
         row = self.rows[number - 1]
         asked, told, failed = row.asked, row.told, row.failed
-        last = row.statements[-1] if row.statements else None
+        counts = row.statements[-1] if row.statements else None
         return Trial(
             number=number,
             params=dict(asked.params),
@@ -388,10 +513,30 @@ class TrialTable:
             known_from=None if told is None else row.known_from,
             noise=None if told is None else told.noise,
             failure=failed.kind if failed is not None and told is None else None,
-            shown=None if last is None else last.shown,
-            converted=None if last is None else last.converted,
+            shown=None if counts is None else counts.shown,
+            converted=None if counts is None else counts.converted,
             counted_at=row.counted_at,
             by_hand=asked.by_hand,
             knew_trials=number - 1 if asked.knew_trials is None else asked.knew_trials,
             note=asked.note,
         )
+
+
+@dataclass(frozen=True)
+class TrialRecords(Sequence[TrialRecord]):
+    """The trials of a table, each made when it is looked at."""
+
+    table: TrialTable
+
+    def __len__(self) -> int:
+        return self.table.count
+
+    @overload
+    def __getitem__(self, i: int) -> TrialRecord: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[TrialRecord]: ...
+
+    def __getitem__(self, i: int | slice) -> TrialRecord | list[TrialRecord]:
+        places = range(len(self))[i]
+        return self.table.record(places) if isinstance(places, int) else list(map(self.table.record, places))

@@ -6,6 +6,7 @@ and decodes such a row, never outside its bounds.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -123,8 +124,10 @@ class Space:
             with prefix_errors(self._prefix):
                 check_names(params, self.names, all_of_them=True)
         if isinstance(self.parameters, Points):
-            with prefix_errors(self._prefix):
+            try:
                 return self.parameters.encode(params)
+            except InvalidInput as error:
+                raise type(error)(f"{self._prefix}{error}") from None
         row: list[float] = []
         for name, parameter in zip(self.names, self.parameters, strict=True):
             try:
@@ -159,8 +162,9 @@ class Space:
             raise InvalidInput(f"x must be {self.domain.D} finite numbers (got {format_value(x.tolist())})")
         if isinstance(self.parameters, Points):
             return dict(self.parameters.decode(x))
-        parts = np.split(x, np.cumsum(self.widths)[:-1])
-        return {name: p.decode(part) for name, p, part in zip(self.names, self.parameters, parts, strict=True)}
+        ends = itertools.accumulate(self.widths)
+        kinds = zip(self.names, self.parameters, self.widths, ends, strict=True)
+        return {name: parameter.decode(x[end - width : end]) for name, parameter, width, end in kinds}
 
     def fix(self, partial: Params) -> dict[int, list[float]]:
         """Some parameters encoded, as position -> columns. Points have `matching` instead."""

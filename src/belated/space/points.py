@@ -29,6 +29,8 @@ from belated.validation import (
     scale_to_unit,
 )
 
+PLAIN = (float, int, str, bool)  # types of values that need no conversion
+
 
 @dataclass(frozen=True, init=False, repr=False)
 class Points:
@@ -97,6 +99,10 @@ class Points:
 
     def index(self, params: Params) -> int:
         """The number of the point that equals params."""
+        if isinstance(params, dict) and all(type(value) in PLAIN for value in params.values()):  # as they mostly are
+            known = self._by_row.get(tuple(make_key(params[name]) for name in self.names if name in params))
+            if known is not None and len(params) == len(self.names):
+                return known
         check_names(params, self.names, all_of_them=True)
         i = self._by_row.get(tuple(make_key(_require_plain(name, params[name])) for name in self.names))
         return int(self.matching(params)[0]) if i is None else i  # matching raises the error

@@ -12,6 +12,7 @@ import belated
 from belated.plotting.study import page as drawing
 from belated.plotting.study.beliefs import needs_slant
 from belated.plotting.study.marks import BLUE, CROWDED, ORANGE, VERMILLION, choose_unit
+from belated.plotting.study.outcomes import compute_rate_so_far
 from belated.plotting.study.page import draw_study
 from belated.plotting.study.view import format_expected, read_study_view
 from belated.plotting.style import FORMATS
@@ -20,6 +21,7 @@ from tests.plotting.studies import (
     STUDIES,
     make_amended,
     make_by_the_clock,
+    make_counted,
     make_crowd,
     make_floorless,
     make_listed,
@@ -227,3 +229,10 @@ def test_a_mark_at_the_edge_is_whole() -> None:
 def test_letters_of_any_script_are_drawn_without_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     draw_study(view_study(make_amended), tmp_path / "a.png", 40)  # a warning would be an error here
     assert caplog.records == []
+
+
+def test_the_rate_so_far_is_what_came_per_person_shown() -> None:
+    view = read_study_view(make_counted())
+    (rate,) = compute_rate_so_far(view, np.array([view.now]), view.asked, view.told)
+    people = sum(trial.shown or 0 for trial in view.trials)
+    assert rate == pytest.approx(sum(trial.converted or 0 for trial in view.trials) / people)

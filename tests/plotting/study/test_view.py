@@ -13,6 +13,8 @@ from tests.plotting.studies import (
     make_amended,
     make_by_the_clock,
     make_contextual,
+    make_conversions,
+    make_counted,
     make_imported,
     make_listed,
     make_mixed,
@@ -137,3 +139,23 @@ def test_what_is_expected_has_as_many_digits_as_are_known(mean: float, low: floa
 
 def test_the_newest_reason_counts() -> None:
     assert view_study(make_amended).amended == {2: "digits swapped", 4: "second titration"}
+
+
+def test_of_conversions_the_best_is_a_rate_and_no_outcome_is_drawn_on_the_belief() -> None:
+    study = make_conversions()
+    view = read_study_view(study)
+    assert view.conversions
+    assert view.best == study.best()
+    assert view.best is not None
+    assert view.best.quantity == "rate"
+    (piece,) = view.slices
+    assert len(piece.heard) == 0
+    assert np.max(piece.high) <= 1.0
+
+
+def test_people_who_were_counted_are_shown_as_the_share_of_their_day() -> None:
+    view = read_study_view(make_counted())
+    assert view.counts == {"counted": 42}
+    piece = view.slices[0]
+    assert len(piece.heard) == 42
+    assert np.max(piece.heard[:, 1]) < 0.2

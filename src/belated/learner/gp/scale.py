@@ -18,6 +18,7 @@ from belated.validation import Fieldless
 
 FAR = 1e12  # widths: the farthest that a scaled outcome can be, so that nothing overflows
 LARGEST = float(np.finfo(np.float64).max)
+LARGEST_LOG = float(np.log(LARGEST))
 INTERVAL = 1.6448536269514722  # standard deviations to each side: 90 %
 MISFIT = (
     1.15  # times the std of a log rate: hyperparameters and the kind of law are uncertain too, rates may have steps
@@ -70,6 +71,10 @@ class RateScale:
     """model = log v: a rate is positive, and known up to a factor. `doubt` is about the level of all rates."""
 
     doubt: float
+
+    def to_user(self, model: Array) -> Array:
+        """A rate."""
+        return np.exp(np.minimum(model, LARGEST_LOG))
 
     def read(self, posterior: Posterior, rows: Array) -> tuple[Array, Array]:
         """Mean and std of log v at some rows; the GP's mean is uncertain too."""

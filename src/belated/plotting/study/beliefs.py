@@ -211,8 +211,10 @@ def draw_legend(page: StudyPage, grid: PanelGrid, view: StudyView) -> None:
         Line2D([], [], **MEAN, color=BLUE, label="mean"),
         Patch(**BAND, color=BLUE, label="90 % interval of f"),
         Line2D([], [], **HERE, label="recommended"),
-        Line2D([], [], **HEARD, label=f"outcome{faint}"),
     ]
+    if any(len(piece.heard) for piece in view.slices):
+        word = "share of a day so far" if view.conversions else "outcome"
+        handles.append(Line2D([], [], **HEARD, label=f"{word}{faint}"))
     pending = view.count("pending")
     if pending:
         words = f"pending{SILENCE_WORDS.get(view.study.settings.silence.name, '')}"

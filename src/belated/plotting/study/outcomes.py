@@ -31,7 +31,7 @@ from belated.plotting.study.marks import (
     write_note,
 )
 from belated.plotting.study.ticks import fit_ticks, label_values, pad_range
-from belated.plotting.study.view import StudyView
+from belated.plotting.study.view import StudyView, find_value
 from belated.plotting.style import FAINT, SOFT, write_headline
 
 if TYPE_CHECKING:
@@ -61,15 +61,22 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
     axes, lanes = page.axes(box.left, box.top, box.wide, box.high), find_lanes(view)
     unit, name = choose_unit(view.now) if view.dated else (1.0, "rounds")
     asked, told, now = view.asked / unit, view.told / unit, view.now / unit
-    y = np.array([math.nan if trial.outcome is None else trial.outcome for trial in view.trials])
+    found = [find_value(trial) for trial in view.trials]
+    y = np.array([math.nan if value is None else value for value in found])
     late = np.array([trial.status == "late" for trial in view.trials], dtype=bool)
     there, objective = np.isfinite(told), view.study.settings.objective
     timed = np.array([trial.has_delay for trial in view.trials], dtype=bool)
-    write_headline(axes, clip_text(view.title, 28), "when it was heard; tail: since it was asked")
+    counted = view.count("counted") > 0
+    says = "of the people of a day, by the day" if counted else "when it was heard; tail: since it was asked"
+    write_headline(axes, clip_text(view.title, 28), says)
     if np.any(there):
         order = np.argsort(told[there], kind="stable")
-        best = objective.sign * np.maximum.accumulate(objective.sign * y[there][order])
-        axes.plot([*told[there][order], now], [*best, best[-1]], **BEST, label="best so far")
+        at = told[there][order]
+        if view.conversions:
+            line, word = compute_rate_so_far(view, at, asked, told), "rate so far"
+        else:
+            line, word = objective.sign * np.maximum.accumulate(objective.sign * y[there][order]), "best so far"
+        axes.plot([*at, now], [*line, line[-1]], **BEST, label=word)
         for mask, colour, marks, word in ((there & ~late, GREY, HEARD, "heard"), (late, ORANGE, LATE, "late")):
             if np.any(mask):
                 waited = mask & timed  # an outcome that was added with its query was not waited for
@@ -101,6 +108,20 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
     fit_ticks(axes, box.wide, whole=not view.dated)
     if not view.trials:
         axes.set_xticks([])
+
+
+def compute_rate_so_far(view: StudyView, at: Array, asked: Array, told: Array) -> Array:
+    """What had come by each of these times, per query asked by then; people who were counted are queries."""
+    came = np.array([(t.outcome or 0.0) if t.converted is None else t.converted for t in view.trials])
+    people = np.array([1.0 if t.shown is None else t.shown for t in view.trials])
+    return np.asarray(_sum_until(at, told, came) / np.maximum(_sum_until(at, asked, people), 1.0))
+
+
+def _sum_until(at: Array, times: Array, amounts: Array) -> Array:
+    """What happened by each of some times in all; what has no time did not."""
+    order = np.argsort(times, kind="stable")  # NaN comes last
+    total = np.concatenate([[0.0], np.cumsum(amounts[order])])
+    return np.asarray(total[np.searchsorted(times[order], at, side="right")])
 
 
 def place_legend(page: StudyPage, box: Box, axes: Axes, below: float) -> None:

@@ -58,12 +58,13 @@ def describe_stand(view: StudyView) -> str:
     settings = view.study.settings
     listed = ", ".join(f"{count} {status}" for status, count in view.counts.items())
     stand = f"{format_count(len(view.trials), 'query', 'queries')}{': ' if listed else ''}{listed}."
-    told = [trial for trial in view.trials if trial.outcome is not None]
-    if told:
-        best = max(told, key=lambda trial: (settings.objective.sign * (trial.outcome or 0.0), -trial.number))
+    best = view.best
+    if best is not None and best.trial is not None:
         unit = "" if settings.unit is None else f" {settings.unit}"
         name = settings.outcome_name or "outcome"
-        stand += f"  Best {name}: {format_value(best.outcome)}{unit}, trial {best.number}."
+        stand += f"  Best {name}: {format_value(best.value)}{unit}, trial {best.trial.number}."
+    elif best is not None:
+        stand += f"  Best rate: {format_value(best.value)}, 90 %: {best.interval}."
     return stand
 
 

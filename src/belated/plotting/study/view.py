@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -46,6 +47,7 @@ class ViewedStudy(Protocol):
     def trials(self) -> list[Trial]: ...
     def events(self) -> list[Event]: ...
     def hyperparameters(self) -> list[Hyperparameters]: ...
+    def best(self) -> BestQuery: ...
     def recommend(self, context: Params | None = None) -> BestQuery: ...
     def posterior(self, points: Sequence[Params], context: Params | None = None) -> Belief: ...
 
@@ -98,12 +100,18 @@ class StudyView:
     survival: Survival
     waiting: Array  # how long those not heard have waited                 (k,)
     floor: WorstValue
+    best: BestQuery | None
     recommended: BestQuery | None
     expected: str  # f at the recommended point, in words
     amended: Mapping[int, str]  # the trials whose outcome was put right, with the reason
     context: Params | None
     slices: Sequence[BeliefSlice]
     left_out: int  # coordinates that are not drawn
+
+    @property
+    def conversions(self) -> bool:
+        """Whether what is believed are rates."""
+        return self.study.settings.outcomes == "conversion"
 
     @property
     def by_clock(self) -> bool:
@@ -149,11 +157,19 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
     start = min((trial.asked_at for trial in trials), default=clock)
     last = max([clock, *(t for trial in trials for t in (trial.asked_at, trial.told_at or trial.asked_at))])
     asked = np.array([trial.asked_at - start for trial in trials])
-    told = np.array([math.nan if t.told_at is None else max(t.told_at, t.asked_at) - start for t in trials])
+    heard_at = [t.told_at if t.counted_at is None else t.asked_at for t in trials]  # counts: by the day
+    told = np.array(
+        [math.nan if at is None else max(at, t.asked_at) - start for at, t in zip(heard_at, trials, strict=True)]
+    )
     dated = by_clock and not is_squashed([*asked, *told[np.isfinite(told)], last - start])
     if not dated:
         asked = np.array([float(trial.number) for trial in trials])
-        told = np.array([math.nan if t.known_from is None else float(t.known_from) for t in trials])
+        told = np.array(
+            [
+                float(t.known_from or t.number) if at is not None else math.nan
+                for at, t in zip(heard_at, trials, strict=True)
+            ]
+        )
     # the delay of a trial that was added with its outcome is not known, and a failed one has none
     timed = [t for t in trials if t.has_delay and t.status != "failed"]
     ages = {t.number: max(clock - t.asked_at, 0.0) if by_clock else len(trials) + 1.0 - t.number for t in timed}
@@ -161,10 +177,10 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
     arrived = np.array([t.delay is not None for t in timed], dtype=bool)
     if study.settings.context is not None and context is None and trials:
         context = trials[-1].context
-    try:
-        recommended: BestQuery | None = study.recommend(context)
-    except NothingHeard:
-        recommended = None
+    best: BestQuery | None = None
+    recommended: BestQuery | None = None
+    with suppress(NothingHeard):
+        best, recommended = study.best(), study.recommend(context)
     slices = [] if recommended is None else read_slices(study, trials, recommended.params, context)
     return StudyView(
         name=study.name or "a study",
@@ -179,6 +195,7 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
         survival=kaplan_meier(waited, arrived),
         waiting=waited[~arrived],
         floor=study.floor,
+        best=best,
         recommended=recommended,
         expected="" if recommended is None else format_expected(recommended, study.settings.unit),
         amended=find_amended(study.events()),
@@ -186,6 +203,13 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
         slices=slices[:COORDINATES],
         left_out=max(0, len(slices) - COORDINATES),
     )
+
+
+def find_value(trial: Trial) -> float | None:
+    """What was heard of a trial: its outcome, or the share of its people who converted."""
+    if trial.shown is not None and trial.converted is not None:
+        return trial.converted / trial.shown
+    return trial.outcome
 
 
 def is_squashed(times: Sequence[float]) -> bool:
@@ -266,12 +290,12 @@ def read_slice(
     heard = [
         (
             place(coordinate(t)),
-            t.outcome,
+            y,
             measure_nearness(study, kernel, t, {name: coordinate(t)}, here, context, of_context),
         )
         for t in trials
-        if t.outcome is not None
-    ]
+        if (y := find_value(t)) is not None and (t.status == "counted" or study.settings.outcomes == "real")
+    ]  # a single conversion beside silence says no rate
     order = np.argsort(x, kind="stable")
     return BeliefSlice(
         name=name,

@@ -14,10 +14,11 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from belated.errors import StoreChanged, Unreadable
-from belated.record.events import Event, parse_event
+from belated.record.events import Event, event_from_dict, parse_plain
 
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what decoding a damaged row raises
 NONE = (-1).to_bytes(8, "big", signed=True)  # the length of what is not there
@@ -37,19 +38,35 @@ class Head(NamedTuple):
 class Entry(NamedTuple):
     """An event as it was read."""
 
-    event: Event
-    head: Head
+    plain: Mapping[str, Any]
+    source: str | Event  # its JSON, or the event itself where it is kept in memory
+    position: int
+    hash: bytes
+
+    @property
+    def event(self) -> Event:
+        return event_from_dict(self.plain) if isinstance(self.source, str) else self.source
+
+    @property
+    def head(self) -> Head:
+        return Head(self.position, self.hash)
 
 
 class Written(NamedTuple):
     """What an append has done."""
 
     head: Head  # of the last event
-    since: list[Event]  # all events after the one that was seen, with those that were written; empty if not known
+    between: Sequence[Entry] = ()  # what others wrote after the event that was seen
+    events: Sequence[Event] = ()  # what was written; empty if it is not known what others wrote
 
     @property
     def position(self) -> int:
         return self.head.position
+
+    @property
+    def since(self) -> list[Event]:
+        """All events after the one that was seen, with those that were written; empty if not known."""
+        return [*(entry.event for entry in self.between), *self.events]
 
 
 class Row(NamedTuple):
@@ -80,49 +97,55 @@ def make_identity() -> str:
 
 def begin_chain(identity: str, spec: str) -> Head:
     """The head of a study to which nothing has happened; spec is the text of its settings, as stored."""
-    return Head(0, _hash_parts((identity, spec)))
+    return Head(0, hashlib.sha256(_measure(identity) + _measure(spec)).digest())
 
 
 def hash_content(columns: Columns) -> bytes:
-    return _hash_parts(columns)
+    *index, body = columns
+    text = body.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(b"".join([*map(_measure_word, index), len(text).to_bytes(8, "big"), text])).digest()
 
 
 def extend_chain(head: Head, contents: Iterable[bytes]) -> Iterator[Head]:
     """The heads after more events."""
     for content in contents:
         position = head.position + 1
-        head = Head(position, hashlib.sha256(head.hash + position.to_bytes(8, "big") + content).digest())
+        head = Head(position, _chain(head.hash, position, content))
         yield head
 
 
-def _hash_parts(parts: Sequence[str | int | None]) -> bytes:
-    pieces = list[bytes]()
-    for part in parts:
-        if part is None:
-            pieces.append(NONE)
-        else:
-            text = str(part).encode("utf-8", "surrogatepass")
-            pieces += (len(text).to_bytes(8, "big"), text)
-    return hashlib.sha256(b"".join(pieces)).digest()
+def _chain(before: bytes, position: int, content: bytes) -> bytes:
+    return hashlib.sha256(before + position.to_bytes(8, "big") + content).digest()
+
+
+def _measure(part: str | int | None) -> bytes:
+    """A part with its length before it."""
+    if part is None:
+        return NONE
+    text = str(part).encode("utf-8", "surrogatepass")
+    return len(text).to_bytes(8, "big") + text
+
+
+_measure_word = lru_cache(1000, typed=True)(_measure)  # kinds, parts and the numbers of today come again and again
 
 
 def follow_chain(rows: Iterable[Row], after: Head, where: str) -> Iterator[Entry]:
     """The events of these rows, which come right after a head. The first one that does not fit is named.
 
     where  what the store is called in a message"""
-    head = after
-    for row in rows:
-        expected = head.position + 1
+    position, hash_ = after
+    for place, columns, kept in rows:
+        position += 1
         try:
-            if row.position != expected:
+            if place != position:
                 raise ValueError("it is missing")
-            (head,) = extend_chain(head, [hash_content(row.columns)])
-            if head.hash != row.hash:
+            hash_ = _chain(hash_, position, hash_content(columns))
+            if hash_ != kept:
                 raise ValueError("it is not as it was written: its hash does not fit")
-            event = parse_event(row.columns[-1])
+            entry = Entry(parse_plain(columns[-1]), columns[-1], position, hash_)
         except DAMAGE as error:
-            raise Unreadable(f"{where} is damaged (event {expected}: {error})") from None
-        yield Entry(event, head)
+            raise Unreadable(f"{where} is damaged (event {position}: {error})") from None
+        yield entry
 
 
 def parse_spec(found: Sequence[Any], where: str) -> Mapping[str, Any]:
@@ -157,11 +180,10 @@ def read_on(rows: Sequence[Row], after: Head, end: Head, where: str) -> Iterator
         rows = rows[1:]
     elif end.position == 0 and end != after:
         raise _settings_damaged(where)
-    last = after
-    for entry in follow_chain(rows, after, where):
-        last = entry.head
-        yield entry
-    if last != end:
+    last: Head | Entry = after
+    for last in follow_chain(rows, after, where):
+        yield last
+    if (last.position, last.hash) != end:
         raise Unreadable(f"{where} is damaged (event {last.position + 1}: it is missing; there were {end.position})")
 
 

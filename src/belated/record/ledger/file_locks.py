@@ -10,8 +10,9 @@ out for which process. Such a lock belongs to the whole process, so:
 Waiting in the kernel has no time limit, and sees deadlocks where there are none, because it does not know threads. So
 whoever waits tries again and again, and looks now and then whether the process that holds the lock was stopped.
 
-A queue has a byte for each of its first places. Whoever comes takes the last one and moves up: it holds its byte until
-it has the one before it, so nobody who comes later is first. The nearer to the front, the more often it tries.
+The first byte of a queue is its lock. Whoever cannot have it at once draws a ticket, a byte after all that others hold,
+and waits until nobody holds an earlier one; then it is next, and waits for the lock. So nobody who comes later is
+first, and a place in the queue ends with its process too. The nearer to the front, the more often it looks.
 """
 
 from __future__ import annotations
@@ -26,19 +27,43 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import NamedTuple
 
 from belated.errors import Unreachable
 from belated.record.ledger.holders import MOST_STOPPED, explain_stopped, is_stopped
 from belated.record.locks import ForkLock, hold, run_in_children
 
 WRITES = 0  # the queue of all writers; asks of study 1, 2, ... have queues 1, 2, ...
-PLACES = 16  # in a queue, from 0, which has the lock; any number may wait for the last one
-WRITE_PLACES = 2  # among writers: a write takes no longer than it takes to move up
+LENGTH = 2**40  # bytes of a queue
+DRAWING, TICKETS = 1, 2  # in a queue, after its lock: the byte held to draw a ticket, and the first ticket
 FIRST_PAUSE, MOST_PAUSE = 1e-4, 5e-4  # seconds between two attempts to be first, at the beginning and later
-LAST_PAUSE = 4.5e-3  # seconds between two attempts to have the last place; nearer to the front it is less
+ASK_STEP, WRITE_STEP = 7e-4, 2e-4  # seconds between two looks at who is before, at first, for each of those
+MOST_LINE_PAUSE = 2e-2  # seconds between two such looks
 LOOK = 1.0  # seconds between two looks at who holds a lock
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # answers of a file system without locks
-FLOCK = "hhqqi"  # struct flock of Linux: type, whence, start, length, process
+
+
+class Layout(NamedTuple):
+    """How a system lays out struct flock."""
+
+    struct: struct.Struct
+    order: Callable[[tuple[int, ...]], tuple[int, ...]]  # from type, whence, start, length, process
+    pick: Callable[[tuple[int, ...]], tuple[int, ...]]  # type, start, process
+
+
+LAYOUTS = {
+    "linux": Layout(struct.Struct("hhqqi"), itemgetter(0, 1, 2, 3, 4), itemgetter(0, 2, 4)),
+    "darwin": Layout(struct.Struct("qqihh"), itemgetter(2, 3, 4, 0, 1), itemgetter(3, 0, 2)),
+}
+LAYOUT = LAYOUTS.get(sys.platform)
+
+
+class ByteHolder(NamedTuple):
+    """Another process that has a byte."""
+
+    byte: int
+    process: int  # 0: of another container
 
 
 @dataclass(eq=False)
@@ -49,6 +74,22 @@ class LockFile:
     fd: int  # -1: in a child of the process that opened it
     users: int = 0
     bytes: dict[int, ByteLock] = field(default_factory=dict)
+    tickets: set[int] = field(default_factory=set)  # bytes of those in this process who are in a queue
+
+    def lock(self, byte: int) -> bool:
+        """Lock a byte, unless another process has it."""
+        try:
+            fcntl.lockf(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+        except (BlockingIOError, PermissionError):
+            return False
+        except OSError as error:
+            raise _explain(self.path, error) from None
+        return True
+
+    def unlock(self, byte: int) -> None:
+        if self.fd >= 0:
+            with suppress(OSError):  # a file system without locks has none to release
+                fcntl.lockf(self.fd, fcntl.LOCK_UN, 1, byte)
 
 
 class ByteLock:
@@ -56,7 +97,6 @@ class ByteLock:
 
     def __init__(self, file: LockFile, byte: int) -> None:
         self.file, self.byte = file, byte
-        self.queue, self.place = divmod(byte, PLACES)
         self.wanted = False  # whether a thread of this process has it, or tries to
         self._threads = threading.RLock()  # which thread of this process may have it
 
@@ -70,7 +110,7 @@ class ByteLock:
             try:
                 try:
                     self.wanted = True
-                    if not self._try():
+                    if not self.file.lock(self.byte):
                         if waiting is not None:
                             waiting()
                         self._wait()
@@ -80,58 +120,66 @@ class ByteLock:
             finally:
                 self._release()  # if an interrupt came just before
 
-    def _try(self) -> bool:
-        """Take it, unless another process has it."""
-        try:
-            fcntl.lockf(self.file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, self.byte)
-        except (BlockingIOError, PermissionError):
-            return False
-        except OSError as error:
-            raise _explain(self.file.path, error) from None
-        return True
-
     def _wait(self) -> None:
-        """Try until it is free; give up if the process that holds it stays stopped."""
-        pause = LAST_PAUSE * self.place / (count_places(self.queue) - 1) or FIRST_PAUSE
-        look, stopped_since = time.monotonic() + LOOK, None
-        while not self._try():
-            time.sleep(pause)
-            pause = max(pause, min(2 * pause, MOST_PAUSE))
-            if (now := time.monotonic()) < look:
-                continue
-            look, holder = now + LOOK, self._find_stopped()
-            if holder is None:
-                stopped_since = None
-            elif now >= (stopped_since := stopped_since or now) + MOST_STOPPED:
-                raise explain_stopped(holder, self.file.path)
+        watch = Watch(self.file, range(self.byte, self.byte + 1))
+        while not self.file.lock(self.byte):
+            time.sleep(min(max(watch.waited / 8, FIRST_PAUSE), MOST_PAUSE))
+            watch.look()
 
     def _release(self) -> None:
         self.wanted = False
-        if self.file.fd >= 0:
-            with suppress(OSError):  # a file system without locks has none to release
-                fcntl.lockf(self.file.fd, fcntl.LOCK_UN, 1, self.byte)
+        self.file.unlock(self.byte)
+
+
+class Watch:
+    """Looks now and then whether a process that is waited for was stopped, and gives up if it stays so.
+
+    bytes  what those who are waited for may hold"""
+
+    def __init__(self, file: LockFile, bytes: range) -> None:
+        self.file, self.bytes = file, bytes
+        self._began = time.monotonic()
+        self._next_look = self._began + LOOK
+        self._stopped_since: float | None = None
+
+    @property
+    def waited(self) -> float:
+        """Seconds."""
+        return time.monotonic() - self._began
+
+    def look(self) -> None:
+        if (now := time.monotonic()) < self._next_look:
+            return
+        self._next_look, stopped = now + LOOK, self._find_stopped()
+        if stopped is None:
+            self._stopped_since = None
+            return
+        self._stopped_since = self._stopped_since or now
+        if now >= self._stopped_since + MOST_STOPPED:
+            raise explain_stopped(stopped, self.file.path)
 
     def _find_stopped(self) -> int | None:
-        """The id of a stopped process that has this byte, or one before it; where the system can say so."""
-        for byte in range(self.byte - self.place, self.byte + 1):
-            if (process := _find_holder(self.file, byte)) and is_stopped(process):
-                return process
+        """The id of a stopped process, where the system can say so."""
+        holders = _list_holders(self.file, self.bytes)
+        return next((one.process for one in holders if one.process and is_stopped(one.process)), None)
+
+
+def _find_holder(file: LockFile, bytes: range) -> ByteHolder | None:
+    """Another process that has one of some bytes, as far as the system can say."""
+    if LAYOUT is None or not bytes:
         return None
+    asked = LAYOUT.struct.pack(*LAYOUT.order((fcntl.F_WRLCK, os.SEEK_SET, bytes.start, len(bytes), 0)))
+    kind, byte, process = LAYOUT.pick(LAYOUT.struct.unpack(fcntl.fcntl(file.fd, fcntl.F_GETLK, asked)))
+    return None if kind == fcntl.F_UNLCK else ByteHolder(byte, max(process, 0))
 
 
-def count_places(queue: int) -> int:
-    return WRITE_PLACES if queue == WRITES else PLACES
-
-
-def _find_holder(file: LockFile, byte: int, count: int = 1) -> int | None:
-    """The id of another process that has one of some bytes; 0: none has; None: the system cannot say."""
-    if sys.platform != "linux":
-        return None
-    asked = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, byte, count, 0)
-    kind, *_, process = struct.unpack_from(FLOCK, fcntl.fcntl(file.fd, fcntl.F_GETLK, asked))
-    if kind == fcntl.F_UNLCK:
-        return 0
-    return int(process) if process > 0 else None  # of another container
+def _list_holders(file: LockFile, bytes: range) -> Iterator[ByteHolder]:
+    """All other processes that have one of some bytes."""
+    found = _find_holder(file, bytes)
+    if found is not None:
+        yield found
+        yield from _list_holders(file, range(bytes.start, found.byte))
+        yield from _list_holders(file, range(found.byte + 1, bytes.stop))
 
 
 _opening = ForkLock()  # for the files that are open
@@ -155,23 +203,76 @@ def hold_first(database: str, queue: int, waiting: Callable[[], object] | None =
 
     waiting  called by whoever is next, before it waits for the first one"""
     file = join_lock_file(database)
+    bytes = range(LENGTH * queue, LENGTH * (queue + 1))
     try:
         with ExitStack() as held:
-            for place in (0,) if _is_empty(file, queue) else reversed(range(count_places(queue))):
-                with held.pop_all():  # the place behind it
-                    byte = _find_byte(file, PLACES * queue + place)
-                    held.enter_context(byte.hold(None if place else waiting))
+            with _wait_to_be_next(file, bytes):
+                held.enter_context(_find_byte(file, bytes[0]).hold(waiting))
             yield
     finally:
         leave_lock_file(file)
 
 
-def _is_empty(file: LockFile, queue: int) -> bool:
-    """Whether nobody has a place in a queue, as far as the system can say."""
-    first = PLACES * queue
-    if any(byte.wanted for byte in list(file.bytes.values()) if first <= byte.byte < first + PLACES):
-        return False
-    return _find_holder(file, first, PLACES) == 0
+@contextmanager
+def _wait_to_be_next(file: LockFile, queue: range) -> Iterator[None]:
+    """Have a place in a queue: first wait until nobody who came earlier has one."""
+    if not _find_byte(file, queue[0]).wanted and not _has_tickets(file, queue) and _find_holder(file, queue) is None:
+        yield  # nobody is there
+        return
+    ticket = queue[0]
+    try:
+        try:
+            with _find_byte(file, queue[DRAWING]).hold():
+                ticket = _find_last(file, queue[TICKETS:]) + 1
+                file.tickets.add(ticket)
+                file.lock(ticket)
+            _wait_for_earlier(file, queue, ticket)
+            yield
+        finally:
+            _leave_queue(file, ticket)
+    finally:
+        _leave_queue(file, ticket)  # if an interrupt came just before
+
+
+def _wait_for_earlier(file: LockFile, queue: range, ticket: int) -> None:
+    """Wait until nobody holds an earlier ticket.
+
+    Pauses do not follow the pace of the queue: whoever is late slows it down, then all would sleep longer, and be late
+    again. They grow only while nobody leaves it."""
+    watch, before = Watch(file, range(queue[0], ticket)), range(queue[TICKETS], ticket)
+    step, moved = ASK_STEP if queue[0] else WRITE_STEP, 0.0
+    ahead = _count_ahead(file, before)
+    while ahead:
+        time.sleep(min(ahead * max(step, (watch.waited - moved) / 8), MOST_LINE_PAUSE))
+        watch.look()
+        last, ahead = ahead, _count_ahead(file, before)
+        moved = watch.waited if ahead < last else moved
+
+
+def _leave_queue(file: LockFile, ticket: int) -> None:
+    if ticket in file.tickets:
+        file.unlock(ticket)
+        file.tickets.discard(ticket)
+
+
+def _has_tickets(file: LockFile, bytes: range) -> bool:
+    """Whether threads of this process hold tickets among some bytes."""
+    return any(ticket in bytes for ticket in list(file.tickets))
+
+
+def _find_last(file: LockFile, tickets: range) -> int:
+    """The last ticket that is held; the byte before all of them if none is."""
+    last = max((own for own in list(file.tickets) if own in tickets), default=tickets[0] - 1)
+    while found := _find_holder(file, range(last + 1, tickets.stop)):
+        last = found.byte
+    return last
+
+
+def _count_ahead(file: LockFile, before: range) -> int:
+    """How many hold earlier tickets, roughly; 0 if nobody does."""
+    first = min((own for own in list(file.tickets) if own in before), default=before.stop)
+    found = _find_holder(file, before)
+    return before.stop - min(first, before.stop if found is None else found.byte)
 
 
 def _find_byte(file: LockFile, byte: int) -> ByteLock:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from belated.errors import Taken
-from belated.record.events import Asked, Converted, Event, Failed, Repeated, Told
+from belated.record.events import Asked, Converted, Event, Failed, Repeated, Told, event_to_dict
 from belated.record.ledger.chain import Entry, Head, Written
 from belated.record.locks import hold, renew_in_children
 
@@ -37,8 +37,9 @@ class MemoryLedger:
             if len(set(new)) < len(new) or not self._once.isdisjoint(new):
                 raise Taken
             self.events.extend(events)  # one step: an interrupt comes before or after
-            first = -len(events) if seen is None else seen.position
-            return Written(Head(len(self.events), b""), self.events[first:])
+            last = len(self.events)
+            between = () if seen is None else self._list(seen.position, last - len(events))
+            return Written(Head(last, b""), tuple(between), events)
 
     def _mark(self) -> None:
         """Note the marks of the events that were appended since. An interrupt leaves some to note again."""
@@ -47,8 +48,12 @@ class MemoryLedger:
         self._marked = count
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
-        first = 0 if after is None else after.position
-        return (Entry(event, Head(place, b"")) for place, event in enumerate(self.events[first:], start=first + 1))
+        return self._list(0 if after is None else after.position, len(self.events))
+
+    def _list(self, after: int, last: int) -> Iterator[Entry]:
+        """The events from the one after a position to the last one."""
+        for place, event in enumerate(self.events[after:last], start=after + 1):
+            yield Entry(event_to_dict(event), event, place, b"")
 
     @contextmanager
     def lock_asks(self, meanwhile: object = None, after: Head | None = None) -> Iterator[MemoryLedger]:

@@ -466,7 +466,7 @@ class PostgresLedger:
                 connection.execute(WAITING, (self.study,))
                 row = connection.execute(WRITTEN, (self.study, writing.token)).fetchone()
                 if row is not None:
-                    return Written(Head(*row), [])
+                    return Written(Head(*row))
                 return self.read_answer(connection.execute(APPEND, (self.identity, *writing.words)), writing)
 
         try:
@@ -484,8 +484,7 @@ class PostgresLedger:
         if not found:
             raise went_back(seen, self.store.shown)
         rows = (Row(place, tuple(words), bytes.fromhex(hex_)) for place, *words, hex_ in between or ())
-        since = [entry.event for entry in follow_chain(rows, seen, self.store.shown)]
-        return Written(Head(position, hash_), [*since, *writing.events])
+        return Written(Head(position, hash_), list(follow_chain(rows, seen, self.store.shown)), writing.events)
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
         after = after or self.start
@@ -497,7 +496,7 @@ class PostgresLedger:
         """The events after one that was read before, of what READ has found."""
         if not found:
             raise is_another(self.store.shown)
-        rows = [Row(position, tuple(words), hash_) for _, _, position, *words, hash_ in found if position is not None]
+        rows = [Row(one[2], tuple(one[3:8]), one[8]) for one in found if one[2] is not None]
         return read_on(rows, after, Head(*found[0][:2]), self.store.shown)
 
     @contextmanager

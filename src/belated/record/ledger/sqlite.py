@@ -573,7 +573,7 @@ class SQLiteLedger:
             except sqlite3.IntegrityError:
                 raise Taken from None
             connection.execute("UPDATE studies SET position = ?, hash = ? WHERE id = ?", (*heads[-1], study))
-        return Written(heads[-1], [*(entry.event for entry in between), *events])
+        return Written(heads[-1], between, events)
 
     def _find_head(self, connection: sqlite3.Connection) -> tuple[int, Head]:
         """The study's row, and its head."""
@@ -591,7 +591,7 @@ class SQLiteLedger:
         """The events after one that was read before, of what READ has found."""
         if not found:
             raise is_another(self.store.shown)
-        rows = [Row(position, tuple(words), hash_) for _, _, position, *words, hash_ in found if position is not None]
+        rows = [Row(one[2], one[3:8], one[8]) for one in found if one[2] is not None]
         return read_on(rows, after, Head(*found[0][:2]), self.store.shown)
 
     @contextmanager

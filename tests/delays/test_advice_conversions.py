@@ -1,0 +1,75 @@
+"""study.advise() of conversions: a shorter window loses those that come later."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from belated import Study
+from belated.delays.advice import LOST
+from tests.support.campaigns import HOUR, run_campaign
+
+UNIT = {True: HOUR, False: 1 / 0.6}  # an hour, in seconds or in rounds
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["clock", "rounds"])
+def campaign(request: pytest.FixtureRequest) -> tuple[Study, float]:
+    """Half of the conversions take 14 h; and an hour in the study's unit."""
+    return run_campaign(by_clock=request.param), UNIT[request.param]
+
+
+def share_later(m: float) -> float:
+    """Of the conversions within 168 h, with m in hours."""
+    never = 2.0 ** (-168.0 / 14.0)
+    return (2.0 ** (-min(m, 168.0) / 14.0) - never) / (1 - never)
+
+
+def test_what_loses_many_conversions_is_not_advised(campaign: tuple[Study, float]) -> None:
+    study, hour = campaign
+    advice = study.advise()
+    assert advice.recommended is not None
+    assert 45 <= advice.recommended / hour <= 90  # 95 % come within 60 h
+    assert share_later(advice.recommended / hour) <= 0.1
+
+
+def test_every_row_says_what_it_loses(campaign: tuple[Study, float]) -> None:
+    study, hour = campaign
+    advice = study.advise()
+    for row in advice.rows:
+        assert row.later == pytest.approx(share_later(row.m / hour), abs=0.08)
+    best = next(row for row in advice.rows if row.m == advice.recommended)
+    assert best.later is not None
+    assert best.later <= LOST
+    assert [row.later for row in advice.rows] == sorted((row.later for row in advice.rows), reverse=True)
+    assert f"{100 * best.later:.0f} % of the conversions come later than that." in advice.reason
+    assert "arrive by then  come later  kept open" in str(advice).splitlines()[0]
+    assert json.loads(json.dumps(advice.to_dict()))["rows"][0]["later"] == advice.rows[0].later
+
+
+def test_a_window_that_is_too_short_is_found_out_by_what_comes_late() -> None:
+    advice = run_campaign(window=17.0).advise()
+    assert advice.recommended is not None
+    assert advice.recommended > 45 * HOUR
+
+
+def test_nothing_is_advised_while_many_are_still_to_come() -> None:
+    """After 36 hours of a campaign whose delays have a median of 40 hours."""
+    advice = run_campaign(shown=60, median=40.0, rate=lambda x: 0.9).advise()
+    assert advice.heard >= 10
+    assert advice.recommended is None
+    assert "% of the conversions come later than 34h, the longest that any was waited for." in advice.reason
+
+
+def test_other_studies_lose_nothing_that_comes_late() -> None:
+    study = run_campaign(outcomes="real", floor=0.0)
+    assert all(row.later is None for row in study.advise().rows)
+    assert "come later" not in str(study.advise())
+
+
+def test_a_study_follows_this_advice_by_itself() -> None:
+    study = run_campaign(patience="auto-clock", shown=400, seed=1)
+    study.ask()
+    assert np.isfinite(study.settings.patience.m)
+    assert study.settings.patience.m > 40 * HOUR
