@@ -1176,9 +1176,12 @@ class Study:
             if not self._sound:
                 self._state, self._head = State(self._created), None
             try:
-                news = list((ledger or self._ledger).read(self._head))
-                if news:
-                    self._apply(news, [], news[-1].head)
+                last = None
+                for last in (ledger or self._ledger).read(self._head):
+                    self._sound = False  # until all is applied, and the head is known
+                    self._state.apply_plain(last.plain, last.source)
+                if last is not None:
+                    self._head = last.head
                 self._sound = True
             except StoreChanged:
                 self._sound = False  # the next call begins with the first event

@@ -190,6 +190,17 @@ class LedgerContract:
         one.append([told(1)])
         assert [entry.event for entry in [first, *reading]][:2] == [asked(1), asked(2)]
 
+    @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 6, 8])
+    def test_events_are_read_part_by_part(self, handles: Handles, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+        monkeypatch.setattr("belated.record.ledger.chain.PART", 3)
+        one, two = handles(), handles()
+        events = [asked(number) for number in range(1, count + 1)]
+        for event in events:
+            one.append([event])
+        heads = [entry.head for entry in two.read()]
+        assert everything(two) == events
+        assert [everything(two, head) for head in heads] == [events[after:] for after in range(1, count + 1)]
+
     def test_closing_a_handle_loses_nothing(self, handles: Handles) -> None:
         one, two = handles(), handles()
         one.append([asked(1)])

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from belated import Real, Study
-from belated.record.events import Amended, Asked, Failed, Told
+from belated import AlreadyTold, Real, Study, Unreadable
+from belated.record.events import Amended, Asked, Event, Failed, Told, event_to_columns, parse_plain
 from belated.record.state import State
 from belated.results import Receipt, Trial
 
@@ -305,3 +305,107 @@ def test_later_events_do_not_change_a_history() -> None:
         ask(s)
     for f, value in zip(dataclasses.fields(h), before, strict=True):
         np.testing.assert_array_equal(getattr(h, f.name), value)
+
+
+# From JSON, and back to records ---------------------------------------------------------------------------------------
+
+
+def live_through_everything() -> Study:
+    """A study with every kind of event that is about a trial."""
+    readings = iter(np.arange(1000.0))
+    study = Study.create(
+        space={"x": Real(0, 1)},
+        context={"dose": Real(0, 9)},
+        silence="unknown",
+        patience="5s",
+        seed=0,
+        clock=lambda: float(next(readings)),
+    )
+    for dose in range(8):
+        study.ask(context={"dose": dose}, key=f"flask {dose}")
+    study.add({"x": 0.25}, 0.5, context={"dose": 1.0}, at=3.0, noise=0.1, key="old")
+    study.tell(1, 0.7, key="first")
+    study.tell(1, 0.7, key="again")
+    with pytest.raises(AlreadyTold):
+        study.tell(1, 0.8)
+    study.tell(2, 0.6, noise=0.2)
+    for value in (0.1, 0.2):
+        study.amend(2, value, reason="a typing error")
+    study.fail(3, "lost")
+    study.tell(3, 0.3, key="it came after all")
+    study.fail(4, "lost")
+    study.fail(5, "infeasible")
+    study.fail(6, "withdrawn")
+    study.tell(7, 0.4, at=-3.0)
+    study.close()
+    return study
+
+
+def fold_from_json(study: Study) -> State:
+    after = State(study.original_settings)
+    for event in study.events():
+        body = event_to_columns(event)[-1]
+        after.apply_plain(parse_plain(body), body)
+    return after
+
+
+def test_events_folded_from_json_are_as_events() -> None:
+    study = live_through_everything()
+    events = study.events()
+    assert {type(event).__name__ for event in events} >= {"Asked", "Told", "Repeated", "Refused", "Failed", "Amended"}
+    one, two = State.after(study.original_settings, events), fold_from_json(study)
+    assert list(two.rows) == list(one.rows)
+    assert two.table.keys == one.table.keys
+    assert (two.position, two.closed, two.versions) == (one.position, one.closed, one.versions)
+    for now in (0.0, 8.0, 100.0):
+        numbers = range(1, one.next_number)
+        assert [two.trial(s, now) for s in numbers] == [one.trial(s, now) for s in numbers]
+        for name, value in vars(one.history(now)).items():
+            np.testing.assert_array_equal(getattr(two.history(now), name), value)
+
+
+def test_a_record_holds_the_events_of_its_trial() -> None:
+    study = live_through_everything()
+    rows, events = fold_from_json(study).rows, study.events()
+
+    def find(kind: type[Event], number: int) -> Event | None:
+        return next((e for e in events if isinstance(e, kind) and getattr(e, "number", None) == number), None)
+
+    for number, row in enumerate(rows, start=1):
+        assert row.asked == find(Asked, number)
+        assert row.first_told == find(Told, number)
+        assert row.failed == find(Failed, number)
+    assert rows[1].told == Told(number=2, value=0.2, noise=None, at=find(Told, 2).at)  # type: ignore[union-attr]
+    assert [row.amended for row in rows] == [0, 2, 0, 0, 0, 0, 0, 0, 0]
+    assert rows[-1] == rows[8]
+    assert rows[:2] == [rows[0], rows[1]]
+    with pytest.raises(IndexError):
+        rows[9]
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_what_happens_to_a_trial_that_was_not_asked_is_no_record(number: int) -> None:
+    s = state()
+    ask(s)
+    with pytest.raises(
+        Unreadable, match=rf"event 2 does not fit those before it \(IndexError: there is no trial {number}"
+    ):
+        tell(s, number)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"event": "told", "number": 1, "value": 1.0, "noise": null, "at": 0.0, "mood": "good"}',
+        '{"event": "told", "number": 1, "value": 1.0, "noise": null}',
+        '{"event": "moved", "number": 1}',
+        '{"event": "closed", "at": 0.0} {"event": "closed", "at": 0.0}',
+        '{"number": 1}',
+        "[]",
+        "",
+    ],
+)
+def test_what_is_no_event_is_refused(body: str) -> None:
+    for _ in range(2):  # what is known to be an event is not looked at twice; this is
+        with pytest.raises((ValueError, TypeError, KeyError)):
+            parse_plain(body)

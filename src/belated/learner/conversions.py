@@ -42,7 +42,7 @@ from belated.learner.silence import Silence
 
 LEAST_EXPOSURE = 1e-6  # of a query of now
 LARGEST_RATE = 0.95  # of c, in the noise: a cell where everything converted is not certain
-STEPS, LONGEST_STEP, CLOSE = 50, 2.0, 1e-10  # of Newton's method
+STEPS, LONGEST_STEP, CLOSE = 50, 2.0, 1e-7  # of Newton's method
 LEVELS = (-30.0, 30.0)  # of u around the mean: nothing overflows
 PRIOR = HyperPrior(lengthscale=(float(np.log(0.2)), 0.5), variance=(float(np.log(2.0)), 0.8))  # about u
 
@@ -124,19 +124,18 @@ def count_conversions(h: History, silence: Silence) -> Cells:
 
 
 @dataclass
-class ModeCache:
-    """The kernel between the cells and their mode as they were last: cells stay, and their rates change little."""
+class CellKernel:
+    """The kernel between the cells, kept from belief to belief: cells stay, and new ones come last."""
 
     kernel: Kernel | None = None
     X: Array = field(default_factory=lambda: np.empty((0, 0)))
     K: Array = field(default_factory=lambda: np.empty((0, 0)))
-    u: Array = field(default_factory=lambda: np.empty(0))
 
-    def compute_kernel(self, kernel: Kernel, X: Array) -> Array:
+    def compute(self, kernel: Kernel, X: Array) -> Array:
         """k(X, X): what is new is computed, if the cells of before come first."""
         n = len(self.X)
         if kernel != self.kernel or n > len(X) or not np.array_equal(self.X, X[:n]):
-            self.kernel, self.K, self.u, n = kernel, np.empty((0, 0)), np.empty(0), 0
+            self.kernel, self.K, n = kernel, np.empty((0, 0)), 0
         if n < len(X):
             new = kernel(X[n:], X)
             self.K = np.block([[self.K, new[:, :n].T], [new]])
@@ -144,11 +143,11 @@ class ModeCache:
         return self.K
 
 
-def find_mode(gp: GP, cells: Cells, K: Array, start: Array | None = None) -> Array:
-    """u at the cells where the belief about it is densest; K is the kernel between them                (cells,)."""
+def find_mode(gp: GP, cells: Cells, K: Array) -> Array:
+    """u at the cells where the belief about it is densest; K is the kernel between them                (cells,).
+
+    It begins at the mean, never at an older mode: the same outcomes give the same bits, after a restart too."""
     u: Array = np.full(len(cells.k), gp.mean)
-    if start is not None:
-        u[: len(start)] = np.clip(start, gp.mean + LEVELS[0], gp.mean + LEVELS[1])
     for _ in range(STEPS if len(u) else 0):  # LAPACK takes no empty matrix
         z, noise = cells.linearize(u)
         chol, failed = lapack.dpotrf(add_to_diagonal(K, noise), lower=1, overwrite_a=1)
@@ -180,20 +179,17 @@ def select_rates(cells: Cells, gp: GP) -> FitRows:
     return FitRows(cells.X, z, noise, Scale(1.0, 0.0, 1.0))
 
 
-def believe_rates(gp: GP, cells: Cells, kept: ModeCache | None = None) -> Posterior:
+def believe_rates(gp: GP, cells: Cells, kept: CellKernel | None = None) -> Posterior:
     """The belief about u."""
-    kept = ModeCache() if kept is None else kept
-    K = kept.compute_kernel(gp.kernel, cells.X)
-    kept.u = find_mode(gp, cells, K, kept.u)
-    z, noise = cells.linearize(kept.u)
+    K = (CellKernel() if kept is None else kept).compute(gp.kernel, cells.X)
+    z, noise = cells.linearize(find_mode(gp, cells, K))
     return _condition(gp, cells, K, z, noise)
 
 
-def look_ahead(belief: Posterior, cells: Cells, kept: ModeCache | None = None) -> Posterior:
+def look_ahead(belief: Posterior, cells: Cells, kept: CellKernel | None = None) -> Posterior:
     """The belief once every query of now has had its chance, with the mean as it is: what is out will be known, so the
     next choice looks elsewhere. z = u + noise · alpha has the same alpha, and so the same mean everywhere."""
-    kept = ModeCache() if kept is None else kept
-    u, K = belief.own_means, kept.compute_kernel(belief.gp.kernel, cells.X)
+    u, K = belief.own_means, (CellKernel() if kept is None else kept).compute(belief.gp.kernel, cells.X)
     noise = np.minimum(cells.compute_noise(np.exp(u), cells.count, 1.0), belief.lams)
     return _condition(belief.gp, cells, K, u + noise * belief.alpha, noise)
 

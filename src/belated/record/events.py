@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
@@ -142,7 +142,6 @@ KINDS: dict[str, type[Event]] = {
 NAMES = {kind: name for name, kind in KINDS.items()}
 DEFAULTS = {kind: [(f.name, f.default) for f in fields(kind)] for kind in NAMES}
 JSON = json.JSONEncoder(allow_nan=False)
-SCAN = json.JSONDecoder().raw_decode
 _whole = set[tuple[str, ...]]()  # kinds, each with the names of all of its fields, that were found to be an event
 
 
@@ -183,12 +182,22 @@ def parse_event(body: str) -> Event:
 
 def parse_plain(body: str) -> dict[str, Any]:
     """The event whose JSON this is, as plain values. It is not made an event, which takes longer."""
-    plain: dict[str, Any]
-    plain, end = SCAN(body)
-    if end != len(body):
-        raise ValueError("there is more than one event in it")
+    return require_event(json.loads(body))
+
+
+def parse_together(bodies: Sequence[str]) -> list[Any]:
+    """What some JSON texts hold, read as one, which takes half as long; for each None if they cannot be read so."""
+    try:
+        found: list[Any] = json.loads(f"[{','.join(bodies)}]")
+    except (ValueError, TypeError, RecursionError):
+        found = []
+    return found if len(found) == len(bodies) else [None] * len(bodies)
+
+
+def require_event(plain: Any) -> dict[str, Any]:
+    """Plain values, if they are those of an event."""
     names = (plain["event"], *plain)
     if names not in _whole:
         event_from_dict(plain)  # refuses what is no event
         _whole.add(names)
-    return plain
+    return plain  # type: ignore[no-any-return]

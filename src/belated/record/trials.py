@@ -130,7 +130,8 @@ def measure_wait(since: float, until: float) -> float:
 
 def measure_waits(since: Array, until: float | Array) -> Array:
     """Seconds from some clock readings to others."""
-    return np.clip(until - since, 0.0, LONGEST_WAIT)
+    with np.errstate(over="ignore"):  # readings of version 0.1 may be so far apart that it is infinite
+        return np.clip(until - since, 0.0, LONGEST_WAIT)
 
 
 class TrialTable:
@@ -331,7 +332,7 @@ class TrialTable:
         if columns["undelayed"][i]:
             columns["delay"][i] = 0.0
         else:
-            columns["delay"][i] = measure_wait(columns["asked_at"][i], at) if self.by_clock else rounds
+            columns["delay"][i] = measure_wait(columns["asked_at"][i].item(), at) if self.by_clock else rounds
         self._news.append(i)
 
     def _count(self, plain: Mapping[str, Any], i: int, m: float) -> None:
@@ -356,7 +357,7 @@ class TrialTable:
 
     def measure_age(self, i: int, at: float) -> float:
         """The age of the trial in a row when something of it is recorded now that happened at a time."""
-        return measure_wait(self._columns["asked_at"][i], at) if self.by_clock else float(len(self._asked) - i)
+        return measure_wait(self._columns["asked_at"][i].item(), at) if self.by_clock else float(len(self._asked) - i)
 
     def _measure_width(self, i: int, statements: Sequence[Statement]) -> float:
         """The part of a day that was over by its last statement."""
@@ -494,7 +495,7 @@ class TrialTable:
             return "failed"
         if not math.isnan(columns["shown_over"][i]):
             return "counted"
-        age = measure_wait(columns["asked_at"][i], now) if self.by_clock else self.next_number - number
+        age = measure_wait(columns["asked_at"][i].item(), now) if self.by_clock else self.next_number - number
         return "pending" if age <= m else "expired"
 
     def trial(self, number: int, now: float, m: float) -> Trial:

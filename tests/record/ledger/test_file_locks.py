@@ -190,6 +190,36 @@ def test_a_stopped_process_in_the_middle_of_a_queue_is_named_too(
             wait(pid)
 
 
+def test_who_is_first_may_ask_for_it_again(database: Path) -> None:
+    """Though others wait, and stays first."""
+    with hold_first(database, 1):
+        second = fork(lambda: take(database, 1))
+        wait_for_bytes(database, 2)
+        take(database, 1)
+        time.sleep(0.2)
+        assert os.waitpid(second, os.WNOHANG) == (0, 0)
+    assert wait(second) == 0
+
+
+def test_a_place_in_a_queue_ends_with_its_process(database: Path) -> None:
+    with hold_first(database, 1):
+        second = fork(lambda: take(database, 1))
+        wait_for_bytes(database, 2)
+        third = fork(lambda: take(database, 1))
+        wait_for_bytes(database, 3)
+        os.kill(second, signal.SIGKILL)
+        wait(second)
+        wait_for_bytes(database, 2)
+    assert wait(third) == 0
+
+
+@pytest.mark.parametrize("system", sorted(file_locks.LAYOUTS))
+def test_what_a_system_says_of_a_lock_is_read_as_it_is_asked(system: str) -> None:
+    layout = file_locks.LAYOUTS[system]
+    asked = layout.struct.pack(*layout.order((1, 2, 3, 4, 5)))
+    assert layout.pick(layout.struct.unpack(asked)) == (1, 3, 5)  # type, start, process
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o660, 0o666])
 def test_the_lock_file_has_the_mode_of_the_database(database: Path, mode: int) -> None:
     database.chmod(mode)

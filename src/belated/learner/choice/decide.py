@@ -134,7 +134,7 @@ def compute_belief(
     ahead   counts conversions that may still come as known by then: what the next choice is made from"""
     if problem.conversions:
         cells, posterior = believe_in_rates(problem, h, t, fitted, cache)
-        posterior = look_ahead(posterior, cells, cache.modes) if ahead else posterior
+        posterior = look_ahead(posterior, cells, cache.cells) if ahead else posterior
         every = np.ones(len(cells.k), dtype=bool)
         return ModelBelief(posterior, every, ~every, z), RateScale(cells.doubt)
     scale = find_scale(problem, h, fitted)
@@ -148,7 +148,7 @@ def believe_in_rates(
 ) -> tuple[Cells, Posterior]:
     """What was told by cell, and the belief about the log rate."""
     cells, gp = count_conversions(h, problem.silence), make_gp(problem, fitted, t)
-    return cells, believe_rates(gp if fitted is not None else adjust_prior(gp, cells), cells, cache.modes)
+    return cells, believe_rates(gp if fitted is not None else adjust_prior(gp, cells), cells, cache.cells)
 
 
 def compute_choice_belief(
@@ -163,7 +163,7 @@ def compute_choice_belief(
         cells, posterior = believe_in_rates(problem, h, t, fitted, cache)
         literal = problem.silence.fills != "between"
         cache.moment = KeptMoment(
-            h, fitted, Moment(look_ahead(posterior, cells, cache.modes), cells, literal, situation.fresh[:0])
+            h, fitted, Moment(look_ahead(posterior, cells, cache.cells), cells, literal, situation.fresh[:0])
         )
     return RateBelief(cache.moment.moment, situation.fresh, z)
 

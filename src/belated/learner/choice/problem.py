@@ -18,7 +18,7 @@ from belated.learner.arrays import Array, Mask
 from belated.learner.belief import FactorCache
 from belated.learner.choice.sequence import kronecker
 from belated.learner.confidence import Constant
-from belated.learner.conversions import ModeCache
+from belated.learner.conversions import CellKernel
 from belated.learner.gp.domain import Compact, Domain, Finite
 from belated.learner.gp.kernels import Kernel, Product, read_kernel
 from belated.learner.gp.posterior import GP
@@ -194,11 +194,11 @@ class Cache:
     """What a study keeps between asks to save time."""
 
     memory: FactorCache = field(default_factory=FactorCache)
-    modes: ModeCache = field(default_factory=ModeCache)
+    cells: CellKernel = field(default_factory=CellKernel)
     moment: KeptMoment | None = None
     looks: dict[int, Hyperparameters | None] = field(default_factory=dict)  # what a look fitted, by what it knew
     gains: dict[tuple[Kernel, float], Array] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget all of it; it is computed again when needed."""
-        self.memory, self.modes, self.moment, self.looks, self.gains = FactorCache(), ModeCache(), None, {}, {}
+        self.memory, self.cells, self.moment, self.looks, self.gains = FactorCache(), CellKernel(), None, {}, {}

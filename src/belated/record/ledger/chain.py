@@ -13,15 +13,16 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from belated.errors import StoreChanged, Unreadable
-from belated.record.events import Event, event_from_dict, parse_plain
+from belated.record.events import Event, event_from_dict, parse_plain, parse_together, require_event
 
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what decoding a damaged row raises
 NONE = (-1).to_bytes(8, "big", signed=True)  # the length of what is not there
+PART = 10_000  # events that are read at once
 Columns = tuple[str, int | None, str | None, int, str]  # kind, number, key, part, body
 
 
@@ -101,9 +102,10 @@ def begin_chain(identity: str, spec: str) -> Head:
 
 
 def hash_content(columns: Columns) -> bytes:
-    *index, body = columns
+    kind, number, key, part, body = columns
     text = body.encode("utf-8", "surrogatepass")
-    return hashlib.sha256(b"".join([*map(_measure_word, index), len(text).to_bytes(8, "big"), text])).digest()
+    index = _measure_word(kind) + _measure_word(number) + _measure_word(key) + _measure_word(part)
+    return hashlib.sha256(index + len(text).to_bytes(8, "big") + text).digest()
 
 
 def extend_chain(head: Head, contents: Iterable[bytes]) -> Iterator[Head]:
@@ -129,20 +131,21 @@ def _measure(part: str | int | None) -> bytes:
 _measure_word = lru_cache(1000, typed=True)(_measure)  # kinds, parts and the numbers of today come again and again
 
 
-def follow_chain(rows: Iterable[Row], after: Head, where: str) -> Iterator[Entry]:
+def follow_chain(rows: Sequence[Row], after: Head, where: str) -> Iterator[Entry]:
     """The events of these rows, which come right after a head. The first one that does not fit is named.
 
     where  what the store is called in a message"""
     position, hash_ = after
-    for place, columns, kept in rows:
-        position += 1
+    plains = parse_together([row.columns[-1] for row in rows])
+    for (place, columns, kept), plain in zip(rows, plains, strict=True):
+        position, body = position + 1, columns[-1]
         try:
             if place != position:
                 raise ValueError("it is missing")
             hash_ = _chain(hash_, position, hash_content(columns))
             if hash_ != kept:
                 raise ValueError("it is not as it was written: its hash does not fit")
-            entry = Entry(parse_plain(columns[-1]), columns[-1], position, hash_)
+            entry = Entry(parse_plain(body) if plain is None else require_event(plain), body, position, hash_)
         except DAMAGE as error:
             raise Unreadable(f"{where} is damaged (event {position}: {error})") from None
         yield entry
@@ -185,6 +188,30 @@ def read_on(rows: Sequence[Row], after: Head, end: Head, where: str) -> Iterator
         yield last
     if (last.position, last.hash) != end:
         raise Unreadable(f"{where} is damaged (event {last.position + 1}: it is missing; there were {end.position})")
+
+
+def read_found(found: Sequence[Sequence[Any]], after: Head, where: str) -> Iterator[Entry]:
+    """The events after one that was read before.
+
+    found  from that event on, each with the study's head before it; one without an event if there is none"""
+    if not found:
+        raise is_another(where)
+    return read_on(_list_rows(found), after, Head(*found[0][:2]), where)
+
+
+def read_parts(fetch: Callable[[int, int], Sequence[Sequence[Any]]], after: Head, where: str) -> Iterator[Entry]:
+    """The events after one that was read before, PART at a time, so that few are in memory at once.
+
+    fetch  what there is from a position on, so many rows at most"""
+    while len(found := fetch(after.position, PART)) == PART:
+        rows = _list_rows(found)
+        yield from read_on(rows, after, rows[-1].head, where)
+        after = rows[-1].head
+    yield from read_found(found, after, where)
+
+
+def _list_rows(found: Sequence[Sequence[Any]]) -> list[Row]:
+    return [Row(one[2], tuple(one[3:8]), one[8]) for one in found if one[2] is not None]
 
 
 def went_back(after: Head, where: str) -> StoreChanged:

@@ -98,6 +98,7 @@ class ByteLock:
     def __init__(self, file: LockFile, byte: int) -> None:
         self.file, self.byte = file, byte
         self.wanted = False  # whether a thread of this process has it, or tries to
+        self.owner: int | None = None  # the thread of this process that has it
         self._threads = threading.RLock()  # which thread of this process may have it
 
     @contextmanager
@@ -114,6 +115,7 @@ class ByteLock:
                         if waiting is not None:
                             waiting()
                         self._wait()
+                    self.owner = threading.get_ident()
                     yield
                 finally:
                     self._release()
@@ -127,7 +129,7 @@ class ByteLock:
             watch.look()
 
     def _release(self) -> None:
-        self.wanted = False
+        self.wanted, self.owner = False, None
         self.file.unlock(self.byte)
 
 
@@ -201,13 +203,17 @@ run_in_children(_start_again_in_child)
 def hold_first(database: str, queue: int, waiting: Callable[[], object] | None = None) -> Iterator[None]:
     """Be the first one of a queue, in the lock file beside a database; it is made if needed, with the database's mode.
 
+    A thread that is the first one already stays so, and does not wait for those behind it.
+
     waiting  called by whoever is next, before it waits for the first one"""
     file = join_lock_file(database)
     bytes = range(LENGTH * queue, LENGTH * (queue + 1))
+    first = _find_byte(file, bytes[0])
     try:
         with ExitStack() as held:
-            with _wait_to_be_next(file, bytes):
-                held.enter_context(_find_byte(file, bytes[0]).hold(waiting))
+            if first.owner != threading.get_ident():
+                with _wait_to_be_next(file, bytes):
+                    held.enter_context(first.hold(waiting))
             yield
     finally:
         leave_lock_file(file)

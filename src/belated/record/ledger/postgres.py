@@ -38,7 +38,8 @@ from belated.record.ledger.chain import (
     is_another,
     make_identity,
     parse_spec,
-    read_on,
+    read_found,
+    read_parts,
     went_back,
 )
 from belated.record.ledger.holders import Holder, name_client
@@ -88,6 +89,7 @@ FROM belated_studies AS s LEFT JOIN belated_events AS e ON e.study = s.id AND e.
 """
 # One statement, so that the study's row and its events are of one moment. The event that was read before comes first.
 READ = "SELECT * FROM belated_read(%s, %s)"
+READ_PART = "SELECT * FROM belated_read(%s, %s) ORDER BY event_position LIMIT %s"
 COLUMNS = ("kind", "number", "key", "part", "body", "content")
 OF_ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 ALONE = "LOCK TABLE belated_studies IN EXCLUSIVE MODE"  # others may read
@@ -483,21 +485,14 @@ class PostgresLedger:
         seen = writing.seen or self.start
         if not found:
             raise went_back(seen, self.store.shown)
-        rows = (Row(place, tuple(words), bytes.fromhex(hex_)) for place, *words, hex_ in between or ())
+        rows = [Row(place, tuple(words), bytes.fromhex(hex_)) for place, *words, hex_ in between or ()]
         return Written(Head(position, hash_), list(follow_chain(rows, seen, self.store.shown)), writing.events)
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
-        after = after or self.start
-        return self.read_on(
-            self.store.run(lambda c: c.execute(READ, (self.identity, after.position)).fetchall()), after
-        )
+        def fetch(since: int, most: int) -> list[Any]:
+            return self.store.run(lambda c: c.execute(READ_PART, (self.identity, since, most)).fetchall())
 
-    def read_on(self, found: Sequence[Sequence[Any]], after: Head) -> Iterator[Entry]:
-        """The events after one that was read before, of what READ has found."""
-        if not found:
-            raise is_another(self.store.shown)
-        rows = [Row(one[2], tuple(one[3:8]), one[8]) for one in found if one[2] is not None]
-        return read_on(rows, after, Head(*found[0][:2]), self.store.shown)
+        return read_parts(fetch, after or self.start, self.store.shown)
 
     @contextmanager
     def lock_asks(
@@ -600,14 +595,14 @@ class PostgresTurn:
         found, self._found = self._found, []
         if found and self.position <= after.position <= found[0][0]:
             self.position, last = found[0][0], after.position
-            return self.ledger.read_on([row for row in found if row[2] is None or row[2] >= last], after)
+            new = [row for row in found if row[2] is None or row[2] >= last]
+            return read_found(new, after, self.ledger.store.shown)
         if self.connection is None:
             return self.ledger.read(after)
         try:
             with self.ledger.store.explain_errors():
-                return self.ledger.read_on(
-                    self.connection.execute(READ, (self.ledger.identity, after.position)).fetchall(), after
-                )
+                found = self.connection.execute(READ, (self.ledger.identity, after.position)).fetchall()
+                return read_found(found, after, self.ledger.store.shown)
         except GONE:
             self.drop_connection()
             return self.ledger.read(after)

@@ -43,7 +43,8 @@ from belated.record.ledger.chain import (
     is_another,
     make_identity,
     parse_spec,
-    read_on,
+    read_found,
+    read_parts,
 )
 from belated.record.ledger.passwords import mask_password
 from belated.record.ledger.rest import (
@@ -529,8 +530,8 @@ FROM studies AS s LEFT JOIN events AS e ON e.study = s.id AND e.position = 1 WHE
 # One statement, so that the study's row and its events are of one moment. The event that was read before comes first.
 READ = """
 SELECT s.position, s.hash, e.position, e.kind, e.number, e.key, e.part, e.body, e.hash
-FROM studies AS s LEFT JOIN events AS e ON e.study = s.id AND e.position >= ?
-WHERE s.identity = ? ORDER BY e.position
+FROM studies AS s LEFT JOIN events AS e ON e.study = s.id AND e.position >= ?2
+WHERE s.identity = ?1 ORDER BY e.position
 """
 SHELF = ShelfQueries(
     studies="SELECT name, identity, spec, sealed, position, hash FROM studies ORDER BY name",
@@ -565,7 +566,8 @@ class SQLiteLedger:
             study, head = self._find_head(connection)
             between = list[Entry]()
             if seen is not None and seen != head:
-                between += self._read_on(connection.execute(READ, (seen.position, self.identity)).fetchall(), seen)
+                found = connection.execute(READ, (self.identity, seen.position)).fetchall()
+                between += read_found(found, seen, self.store.shown)
             heads = list(extend_chain(head, map(hash_content, rows)))
             placed = [(study, one.position, *words, one.hash) for one, words in zip(heads, rows, strict=True)]
             try:
@@ -584,15 +586,8 @@ class SQLiteLedger:
         return found[0], Head(*found[1:])
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
-        after = after or self.start
-        return self._read_on(self.store.fetch(READ, after.position, self.identity), after)
-
-    def _read_on(self, found: list[Any], after: Head) -> Iterator[Entry]:
-        """The events after one that was read before, of what READ has found."""
-        if not found:
-            raise is_another(self.store.shown)
-        rows = [Row(one[2], one[3:8], one[8]) for one in found if one[2] is not None]
-        return read_on(rows, after, Head(*found[0][:2]), self.store.shown)
+        fetch = partial(self.store.fetch, f"{READ} LIMIT ?3", self.identity)
+        return read_parts(fetch, after or self.start, self.store.shown)
 
     @contextmanager
     def lock_asks(
