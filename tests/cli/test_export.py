@@ -23,7 +23,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind() -> None:
 REFUSED = [
     (
         ["export", "--out", "trials.json"],
-        "--out must end in .csv or .jsonl or .ndjson, unless --format says",
+        "--out must end in .csv or .jsonl or .ndjson or .xlsx, unless --format says",
     ),
     (["export", "--format", "xml"], "Invalid value for '--format'"),
 ]

@@ -27,6 +27,8 @@ def test_past_experiments_are_taken_in_once() -> None:
         "days": 0,
         "restated": 0,
         "nobody": 0,
+        "left_out": [],
+        "early": 0,
     }
     Path("copy.csv").write_text("\ufeffx,act,outcome,noise\r\n0.25,tanh,0.3,0.1\r\n0.5,relu,1,\r\n0.9,relu,2,\r\n")
     assert run_json("import", "copy.csv")["new"] == 1  # other columns, another order, a spreadsheet's BOM
@@ -100,7 +102,7 @@ def test_a_closed_study_takes_outcomes_and_no_rows() -> None:
 
 
 REFUSED = [
-    (["import", "past.txt"], "FILE must end in .csv or .jsonl (got past.txt)"),
+    (["import", "past.txt"], "FILE must end in .csv, .xlsx or .jsonl (got past.txt)"),
     (["import", "past.csv"], "past.csv cannot be read (No such file or directory)"),
     (["import"], "the arguments must be [NAME] FILE (got nothing)"),
 ]

@@ -58,6 +58,7 @@ def test_tell_csv_is_all_or_nothing_and_harmless_again() -> None:
         "duplicate": 0,
         "empty": 1,
         "flags": ["trial 2: the outcome -0.5 is worse than the floor 0.0"],
+        "left_out": [],
     }
     assert "Told 0 outcomes, 2 told before, 1 row without a value" in invoke("tell", "--csv", "good.csv").stdout
     assert open_lab().trial(2).noise == 0.1
@@ -86,7 +87,7 @@ def test_what_was_exported_can_be_told_elsewhere(outcomes: str) -> None:
         invoke(*args)
     invoke("fail", "lab", "4", "withdrawn")
     invoke("export", "lab", "--out", "sheet.csv")
-    counts = {"told": 1, "late": 0, "failed": 3, "duplicate": 0, "empty": 1, "flags": []}
+    counts = {"told": 1, "late": 0, "failed": 3, "duplicate": 0, "empty": 1, "flags": [], "left_out": []}
     assert run_json("tell", "copy", "--csv", "sheet.csv") == counts
     ends = [[(t["outcome"], t["failure"]) for t in run_json("show", name)["trials"]] for name in ("lab", "copy")]
     assert ends[0] == ends[1]

@@ -157,6 +157,12 @@ def warn_of_cut_line(path: Path) -> None:
         print_warning(f"{path}:{line}: this last line has no newline; check that the file is not cut off")
 
 
+def warn_of_left_out(titles: Sequence[str]) -> None:
+    """Name the columns of a table that mean nothing here."""
+    if titles:
+        print_warning(f"left out, as no column of this study: {format_names(titles)}")
+
+
 def print_warning(sentence: str) -> None:
     click.echo(f"Warning: {sentence}", err=True)
 

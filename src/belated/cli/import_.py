@@ -18,6 +18,7 @@ from belated.cli._common import (
     split_name,
     study_arguments,
     warn_of_cut_line,
+    warn_of_left_out,
 )
 from belated.cli.io.cells import parse_time
 from belated.cli.io.files import LineErrors
@@ -39,6 +40,9 @@ from belated.wording import format_count
 @click.option(
     "--as-of", metavar="TIME", help="Until when people are counted, where the rows do not say it.  [default: now]"
 )
+@click.option(
+    "--map", "mapped", multiple=True, metavar="TITLE=COLUMN", help="What a title means: yield=outcome. Date=: left out."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
 @json_option
 def import_(
@@ -48,14 +52,18 @@ def import_(
     optuna: str | None,
     silence: str | None,
     as_of: str | None,
+    mapped: tuple[str, ...],
     dry_run: bool,
 ) -> None:
-    """Add the trials of a .csv or .jsonl file: past experiments, or what belated export wrote.
+    """Add the trials of a .csv, .xlsx or .jsonl file: past experiments, or what belated export wrote.
 
-    The file is imported completely or not at all; importing it again changes nothing. A CSV has a column for every
+    The file is imported completely or not at all; importing it again changes nothing. A table has a column for every
     parameter (context.NAME for a context's) and, where known, outcome (or value), noise, asked_at (or at), told_at,
     failure. An outcome without both times has no delay. Rows of two files with the same content are one experiment,
     unless a column key tells them apart; within one file they are two.
+
+    Cells of a CSV are separated by commas, semicolons or tabs; in the latter two decimals may begin with a comma. Other
+    columns are left out, and named. --map says what a title means.
 
     In a study of conversions a row may count people: parameters, day (2026-03-01), shown and converted, and as_of. It
     is one trial. A later file states the same days again, and the difference is what came since.
@@ -67,11 +75,14 @@ def import_(
     \b
     Examples:
       $ belated import catalyst past.csv
+      $ belated import catalyst Versuche.xlsx --map Ausbeute=outcome
       $ belated import campaign counts.csv --as-of 2026-03-08
       $ belated import --optuna sqlite:///old.db tuning
     """
     if optuna is not None and as_of is not None:
         raise InvalidInput("--as-of belongs to counts of people; leave it out with --optuna")
+    if optuna is not None and mapped:
+        raise InvalidInput("--map belongs to a table; leave it out with --optuna")
     if optuna is not None:
         counts = import_optuna(words, url, optuna, silence, dry_run)
     elif silence is not None:
@@ -79,8 +90,12 @@ def import_(
     else:
         name, (file,) = split_name(words, 1, "[NAME] FILE")
         path, until = Path(file), None if as_of is None else parse_time(as_of, "--as-of")
-        counts = change(url, find_name(url, name), lambda study: import_file(study, path, until), dry_run)
+        counts = change(url, find_name(url, name), lambda study: import_file(study, path, until, mapped), dry_run)
         warn_of_cut_line(path)
+        warn_of_left_out(counts.left_out)
+        if counts.early:
+            came = "outcome came" if counts.early == 1 else "outcomes came"
+            print_warning(f"{counts.early} {came} before the query was asked, which counts as a delay of 0")
     if counts.new and counts.pending_before and counts.aged:
         are = "would be" if dry_run else "is now" if counts.pending_before == 1 else "are now"
         queries = format_count(counts.pending_before, "pending query", "pending queries")

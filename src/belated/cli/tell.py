@@ -19,6 +19,7 @@ from belated.cli._common import (
     split_trial,
     study_arguments,
     warn_of_cut_line,
+    warn_of_left_out,
 )
 from belated.cli._format import format_note, format_value
 from belated.cli.io.cells import parse_decimal, parse_time
@@ -66,6 +67,7 @@ def tell(
         name, _ = split_name(words, 0, "[NAME] with --csv")
         counts = tell_csv(url, find_name(url, name), file)
         warn_of_cut_line(file)
+        warn_of_left_out(counts.left_out)
         print_result(asdict(counts), in_json, lambda: format_counts(counts))
         return
     name, which, value = split_trial(words, "tell", "VALUE", "0.82", "[NAME] NUMBER VALUE")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from belated.errors import NothingHeard, Unavailable
+from belated.errors import Unavailable
 from belated.plotting.study.pair import find_strongest_pair
 from belated.plotting.study.view import read_study_view
 from belated.report.charts import draw_belief_charts, draw_delays_chart, draw_pair_chart, draw_progress_chart
@@ -25,7 +25,6 @@ from belated.report.content import (
     tabulate_trials,
     tabulate_unheard,
 )
-from belated.results import BestQuery
 from belated.validation import Params
 from belated.version import __version__
 
@@ -37,8 +36,7 @@ def render_report(study: ReportedStudy, context: Params | None = None) -> str:
     except ImportError as error:
         raise Unavailable('the report needs Jinja2: pip install "belated[report]"') from error
     view, events, settings = read_study_view(study, context), study.events(), study.settings
-    pair = find_strongest_pair(view)
-    best = find_best(study)
+    pair, best = find_strongest_pair(view), view.best
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True).from_string(
         (files("belated.report") / "page.html").read_text(encoding="utf-8")
     )
@@ -79,11 +77,3 @@ def render_report(study: ReportedStudy, context: Params | None = None) -> str:
         dated=view.has_calendar,
     )
     return rendered
-
-
-def find_best(study: ReportedStudy) -> BestQuery | None:
-    """What is best of all that was tried; None while nothing was heard."""
-    try:
-        return study.best()
-    except NothingHeard:
-        return None

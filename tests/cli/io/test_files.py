@@ -81,9 +81,9 @@ CSVS = [
     (b"x,,act\n", "past.csv:1: column 2 must have a name"),
     (
         b"x,act,otcome\n",
-        "past.csv:1: there is no column 'otcome' (the columns are x, act, asked_at, outcome, noise, told_at,",
+        "past.csv:1: there is no column 'otcome'; did you mean outcome? --map otcome=outcome reads it so",
     ),
-    (b"x;act;outcome\n", "; separate the cells by commas"),
+    (b"a;b\n", "past.csv:1: there must be columns of this study: x, act, asked_at, outcome,"),
     (b'x,act\n0.5,"relu', "past.csv:2: this is not CSV"),
     (b"x,act\n0.5,relu\xff\n", "past.csv must be UTF-8 text"),
     (b"", "past.csv must begin with a line that names its columns"),

@@ -10,7 +10,8 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from belated.errors import InvalidInput, Outside
@@ -19,6 +20,8 @@ from belated.space.parameters import Choice, Integer, Real
 from belated.validation import Scalar, format_names, format_value, is_number, make_key, prefix_errors
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+EXACT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{7,})(Z|[+-]\d\d:\d\d|)", re.ASCII)  # beyond microseconds
+DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})( \d\d:\d\d(?::\d\d)?)?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 FORMULAS = tuple("=+-@＝＋－＠")  # a spreadsheet runs a text that begins with one of these
 DIGITS = 400  # a longer integer overflows anyway
@@ -44,14 +47,40 @@ def parse_integer(text: str, what: str = "value") -> int:
     return int(text)
 
 
+def parse_whole(text: str, what: str = "value") -> int:
+    """An integer as a spreadsheet may write it: 2 or 2.0."""
+    whole, point, zeros = text.strip().partition(".")
+    return parse_integer(whole if point and zeros and not zeros.strip("0") else text, what)
+
+
+def format_time(at: float) -> str:
+    """A time in UTC that `parse_time` reads as exactly the same; as seconds where no calendar has it."""
+    seconds = math.floor(at)
+    if seconds + (at - seconds) != at:  # a moment before 1970
+        return repr(at)
+    try:
+        text = datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return repr(at)
+    decimals = f"{Decimal(repr(at - seconds)):f}".partition(".")[2].rstrip("0")
+    return text.replace("+", f".{decimals}+") if decimals else text
+
+
 def parse_time(text: str, what: str = "at") -> float | datetime:
-    """2026-03-01T14:30 (local time if it has no zone), or seconds since 1970."""
+    """2026-03-01T14:30 or 1.3.2026 14:30 (local time if it has no zone), or seconds since 1970."""
     text = text.strip()
     if NUMBER.fullmatch(text):
         return parse_decimal(text, what)
+    exact = EXACT.fullmatch(text)
+    day_first = DAY_FIRST.fullmatch(text)
     try:
+        if exact:
+            return datetime.fromisoformat(exact[1] + exact[3]).timestamp() + float(f"0.{exact[2]}")
+        if day_first:
+            day, month, year, rest = day_first.groups()
+            return datetime.fromisoformat(f"{year}-{int(month):02}-{int(day):02}{rest or ''}")
         return datetime.fromisoformat(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         rule = "a time such as 2026-03-01T14:30, or seconds since 1970"
         raise InvalidInput(f"{what} must be {rule} (got {format_value(text)})") from None
 
@@ -107,7 +136,7 @@ class ParameterTexts:
             if isinstance(kind, Real):
                 return parse_decimal(text)
             if isinstance(kind, Integer):
-                return parse_integer(text)
+                return parse_whole(text)
             if text in kind:
                 return kind[text]
             typed = parse_option(text)

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from belated import Study
-from belated.cli.io.cells import ParameterTexts, parse_integer, parse_time
+from belated.cli.io.cells import ParameterTexts, parse_time, parse_whole
+from belated.cli.io.columns import COUNT_FIELDS
 from belated.cli.io.files import FileRow, LineErrors
-from belated.cli.io.rows import COUNT_FIELDS
 from belated.errors import InvalidInput
 from belated.record.events import Counted
 from belated.space.encoding import Space
@@ -67,7 +67,7 @@ def parse_cells(study: Study, cells: Mapping[str, str]) -> dict[str, Any]:
         if name not in cells or (name in space.names and f"params.{name}" not in cells):
             continue
         text = cells[name]
-        row[name] = parse_integer(text, name) if name in ("shown", "converted") else parse_time(text, name)
+        row[name] = parse_whole(text, name) if name in ("shown", "converted") else parse_time(text, name)
     return row
 
 

@@ -1,4 +1,4 @@
-"""TOML, CSV and JSON lines, read strictly.
+"""TOML and JSON lines, read strictly; and how files are written.
 
 Python's own readers keep the last of two equal keys, accept NaN and 1e999, and fail in deep nesting. Here all of that
 is refused, in one sentence that says where.
@@ -6,21 +6,19 @@ is refused, in one sentence that says where.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import os
 import secrets
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from belated.errors import BelatedError, Closed, InvalidInput
-from belated.validation import format_names, format_value
+from belated.validation import format_value
 
 ERRORS_SHOWN = 20
 
@@ -56,7 +54,7 @@ class LineErrors:
         """Raise one error that names every wrong line, if there is any."""
         if not self._found:
             return
-        cut = find_cut_line(self.source) if isinstance(self.source, Path) else None
+        cut = find_cut_line(self.source) if isinstance(self.source, Path) and self.source.suffix != ".xlsx" else None
         hints = {cut: "; this last line has no newline: the file may be cut off"}
         lines = [f"  {self.source}:{line}: {sentence}{hints.get(line, '')}" for line, sentence in sorted(self._found)]
         if len(lines) > ERRORS_SHOWN:
@@ -77,7 +75,8 @@ def read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} must be UTF-8 text (byte {error.start + 1} is not)") from None
+        remedy = "; save it as CSV UTF-8" if path.suffix.lower() == ".csv" else ""
+        raise InvalidInput(f"{path} must be UTF-8 text (byte {error.start + 1} is not){remedy}") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise InvalidInput(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
@@ -99,59 +98,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise
     except ValueError:  # an integer of 5000 digits
         raise InvalidInput(f"{path} holds a number that is too long") from None
-
-
-def read_csv(
-    path: Path, errors: LineErrors, *, required: Iterable[str] = (), known: Iterable[str] | None = None
-) -> list[FileRow]:
-    """The rows of a CSV. Its first line names the columns: all of `required`, and none that is not `known`."""
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    rows: list[FileRow] = []
-    titles: list[str] | None = None
-    last = 0
-    while True:
-        line = last + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            break
-        except csv.Error as error:
-            raise InvalidInput(f"{path}:{line}: this is not CSV ({error})") from None
-        last = reader.line_num
-        if not any(cell.strip() for cell in cells):
-            continue
-        if titles is None:
-            titles = _check_titles(path, line, cells, required, known)
-            continue
-        with errors.collect(line):
-            if len(cells) != len(titles):
-                raise InvalidInput(f"there must be {len(titles)} cells (got {len(cells)})")
-            rows.append(FileRow(line, {name: cell for name, cell in zip(titles, cells, strict=True) if cell.strip()}))
-    if titles is None:
-        raise InvalidInput(f"{path} must begin with a line that names its columns (it is empty)")
-    return rows
-
-
-def _check_titles(
-    path: Path, line: int, cells: list[str], required: Iterable[str], known: Iterable[str] | None
-) -> list[str]:
-    titles = [cell.strip() for cell in cells]
-    hint = "; separate the cells by commas" if len(titles) == 1 and (";" in cells[0] or "\t" in cells[0]) else ""
-    for i, name in enumerate(titles):
-        if not name:
-            raise InvalidInput(f"{path}:{line}: column {i + 1} must have a name")
-        if name in titles[:i]:
-            raise InvalidInput(f"{path}:{line}: columns must differ (got {format_value(name)} twice)")
-    missing = [name for name in required if not any(one in titles for one in name.split("|"))]
-    if missing:
-        wanted = " and ".join(name.replace("|", " or ") for name in missing)
-        raise InvalidInput(f"{path}:{line}: there must be a column {wanted} (got {format_names(titles)}){hint}")
-    columns = titles if known is None else list(known)
-    for name in titles:
-        if name not in columns:
-            there = f"there is no column {format_value(name)} (the columns are {format_names(columns)})"
-            raise InvalidInput(f"{path}:{line}: {there}{hint}")
-    return titles
 
 
 def read_json_lines(path: Path, errors: LineErrors) -> list[FileRow]:

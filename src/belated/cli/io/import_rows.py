@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from belated import Study
 from belated.cli.io.count_rows import counts_people, import_counts
-from belated.cli.io.files import LineErrors
+from belated.cli.io.files import FileRow, LineErrors
 from belated.cli.io.history import HistoryStep, collect_steps, find_missing, find_untold, repeat_event
-from belated.cli.io.rows import TrialIdentity, TrialRow, identify, make_key, parse_row, read_file_rows
+from belated.cli.io.rows import TABLES, TrialIdentity, TrialRow, identify, make_key, open_rows, parse_row
 from belated.errors import InvalidInput
 from belated.record.events import NAMES, Asked
 
@@ -38,27 +38,36 @@ class ImportCounts:
     days: int = 0  # of the new trials: those that count people
     restated: int = 0  # counts of days that were here before
     nobody: int = 0  # rows without anybody shown, left out
+    left_out: tuple[str, ...] = ()  # columns that mean nothing here
+    early: int = 0  # rows whose outcome came before they were asked
 
 
-def import_file(study: Study, path: Path, as_of: float | datetime | None = None) -> ImportCounts:
+def import_file(
+    study: Study, path: Path, as_of: float | datetime | None = None, mapped: Sequence[str] = ()
+) -> ImportCounts:
     """Make every row of a file a trial of the study, or the counts of one.
 
-    as_of  until when people are counted, where the rows do not say it; None: now"""
-    errors, nested = LineErrors(path), path.suffix.lower() != ".csv"
-    file_rows = read_file_rows(study, path, errors)
-    people = [row for row in file_rows if counts_people(row)]
+    as_of   until when people are counted, where the rows do not say it; None: now
+    mapped  what titles mean, as title=column"""
+    errors, nested = LineErrors(path), path.suffix.lower() not in TABLES
+    sheet = open_rows(study, path, errors, mapped)
+    people: list[FileRow] = []
     rows: list[TrialRow] = []
-    for file_row in file_rows:
-        if not counts_people(file_row):
-            with errors.collect(file_row.line):
-                rows.append(parse_row(study, file_row, nested))
+    for file_row in sheet.rows:
+        if counts_people(file_row):
+            people.append(file_row)
+            continue
+        with errors.collect(file_row.line):
+            rows.append(parse_row(study, file_row, nested))
     refuse_repeated_numbers(rows, errors)
     pending = sum(trial.status == "pending" for trial in study.trials())
     totals = import_counts(study, people, errors, as_of, nested=nested)
     counts = import_rows(study, rows, errors)
     return replace(
         counts,
-        rows=len(file_rows),
+        rows=len(rows) + len(people),
+        left_out=sheet.left_out,
+        early=sum(r.asked_at is not None and r.told_at is not None and r.told_at < r.asked_at for r in rows),
         new=counts.new + totals.days,
         known=counts.known + len(people) - totals.days - totals.nobody,
         pending_before=pending,

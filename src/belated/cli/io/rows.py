@@ -13,15 +13,27 @@ import hashlib
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from belated import Study, Trial
-from belated.cli.io.cells import FORMULAS, ParameterTexts, parse_decimal, parse_integer, parse_time
-from belated.cli.io.files import FileRow, LineErrors, read_csv, read_json_lines
+from belated.cli.io.cells import ParameterTexts, format_time, parse_decimal, parse_time, parse_whole
+from belated.cli.io.columns import (
+    ALIASES,
+    COUNT_FIELDS,
+    FIELDS,
+    Sheet,
+    StudyColumns,
+    map_columns,
+    name_column,
+    open_sheet,
+    title_columns,
+)
+from belated.cli.io.files import FileRow, LineErrors, read_json_lines
 from belated.cli.io.history import HistoryStep, TrialEnd, collect_steps, find_end, parse_step
 from belated.errors import InvalidInput
 from belated.record.events import Counted, Event, Failed, Told
@@ -29,9 +41,8 @@ from belated.results import FAILURES, Failure
 from belated.space.encoding import Space
 from belated.validation import format_value, freeze, require_number, require_time, require_whole
 
-FIELDS = ("number", "asked_at", "outcome", "noise", "told_at", "known_from", "failure")
-COUNT_FIELDS = ("day", "shown", "converted", "as_of")  # where a row counts people
-ALIASES = {"value": "outcome", "at": "asked_at"}
+TABLES = (".csv", ".xlsx")
+TIMES = ("asked_at", "told_at", "day", "as_of")
 IMPORTED = "import "  # begins the keys of imported trials
 MOST_TRIALS = 10**9  # a number beyond it is a mistake
 
@@ -86,13 +97,6 @@ class TrialRow:
         return max(1, sum(at <= self.told_at for at in asked_at))
 
 
-def name_column(name: str) -> str:
-    """The CSV column of a parameter: its own name, unless that is a column with another meaning, or a formula."""
-    reserved = name in {*FIELDS, *ALIASES, "key"} or name.startswith(("params.", "context.", *FORMULAS))
-    reserved = reserved or name != name.strip()
-    return f"params.{name}" if reserved else name
-
-
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
@@ -134,20 +138,48 @@ def format_json_lines(trials: Iterable[Trial], events: Iterable[Event]) -> Itera
     return (json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
 
-def format_csv(study: Study, trials: Sequence[Trial]) -> Iterator[str]:
+def list_titles(study: Study, trials: Sequence[Trial]) -> list[str]:
+    """The columns of a table of trials."""
+    space, context = study.settings.space, study.settings.context
+    people = COUNT_FIELDS if any(trial.counted_at is not None for trial in trials) else ()
+    around = [] if context is None else [f"context.{name}" for name in context.names]
+    return ["number", *map(name_column, space.names), *around, *FIELDS[1:], *people]
+
+
+def build_cells(trial: Trial, columns: Sequence[str]) -> dict[str, Any]:
+    """The values of a trial by column; params as they are, None where there is nothing."""
+    row: dict[str, Any] = {"number": trial.number}
+    row |= {name_column(name): value for name, value in trial.params.items()}
+    row |= {f"context.{name}": value for name, value in (trial.context or {}).items()}
+    row["asked_at"] = trial.asked_at if trial.counted_at is None else None
+    row |= dict(zip(FIELDS[2:], list_ends(trial), strict=True))
+    row |= dict(zip(COUNT_FIELDS, list_counts(trial), strict=True))
+    return {column: row.get(column) for column in columns}
+
+
+def list_texts(study: Study) -> Mapping[str, Callable[[Any], str]]:
+    """How a value of each parameter's column is written, so that it is read back as the same."""
     space, context = study.settings.space, study.settings.context
     query, around = ParameterTexts(space), None if context is None else ParameterTexts(context)
-    z = () if context is None else context.names
-    people = COUNT_FIELDS if any(trial.counted_at is not None for trial in trials) else ()
-    columns = [*map(name_column, space.names), *(f"context.{name}" for name in z)]
-    yield _format_line(["number", *columns, *FIELDS[1:], *people])
+    texts = {name_column(name): partial(query.format, name) for name in space.names}
+    if context is not None and around is not None:
+        texts |= {f"context.{name}": partial(around.format, name) for name in context.names}
+    return texts
+
+
+def format_csv(study: Study, trials: Sequence[Trial]) -> Iterator[str]:
+    columns, titles, texts = list_titles(study, trials), title_columns(study), list_texts(study)
+    yield _format_line([titles.get(column, column) for column in columns])
+
+    def write(column: str, value: Any) -> str:
+        if column in texts:
+            return texts[column](value)
+        if value is None or isinstance(value, str):
+            return value or ""
+        return format_time(value) if column in TIMES else repr(value)
+
     for trial in trials:
-        cells = [str(trial.number), *(query.format(name, trial.params[name]) for name in space.names)]
-        if around is not None and trial.context is not None:
-            cells += [around.format(name, trial.context[name]) for name in z]
-        ends: list[Any] = [trial.asked_at if trial.counted_at is None else None, *list_ends(trial)]
-        ends += list_counts(trial) if people else []
-        yield _format_line([*cells, *("" if v is None else v if isinstance(v, str) else repr(v) for v in ends)])
+        yield _format_line([write(column, value) for column, value in build_cells(trial, columns).items()])
 
 
 def _format_line(cells: list[str]) -> str:
@@ -159,30 +191,17 @@ def _format_line(cells: list[str]) -> str:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def read_file_rows(study: Study, path: Path, errors: LineErrors) -> list[FileRow]:
-    """The rows of a CSV or of JSON lines; the ending of its name says which."""
+def open_rows(study: Study, path: Path, errors: LineErrors, mapped: Sequence[str] = ()) -> Sheet:
+    """The rows of a table or of JSON lines; the ending of its name says which. `mapped` are the words of --map."""
     ending = path.suffix.lower()
     if ending in (".jsonl", ".ndjson"):
-        return read_json_lines(path, errors)
-    if ending != ".csv":
-        raise InvalidInput(f"FILE must end in .csv or .jsonl (got {path})")
+        if mapped:
+            raise InvalidInput("--map belongs to a table; JSON lines have the names of belated export")
+        return Sheet(iter(read_json_lines(path, errors)))
+    if ending not in TABLES:
+        raise InvalidInput(f"FILE must end in {', '.join(TABLES)} or .jsonl (got {path})")
     people = COUNT_FIELDS if study.settings.outcomes == "conversion" else ()
-    return read_csv(path, errors, known=[*list_columns(study), *ALIASES, "key", *people])
-
-
-def list_columns(study: Study) -> list[str]:
-    """The columns of an export, and others that hold a parameter; first those that a person would type."""
-    space, context = study.settings.space, study.settings.context
-    around = {} if context is None else _map_columns(context.names, "context.")
-    typed = [*map(name_column, space.names), *FIELDS[1:], *around]
-    return list(dict.fromkeys([*typed, *FIELDS, *_map_columns(space.names, "params.")]))
-
-
-def _map_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
-    """The columns that may hold a parameter, and which."""
-    return {
-        column: name for name in names for column in (f"{prefix}{name}", *([name] if name_column(name) == name else []))
-    }
+    return open_sheet(path, errors, StudyColumns.of(study, [*ALIASES, "key", *people], mapped))
 
 
 def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
@@ -253,9 +272,9 @@ Parts = tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]]  # params, 
 
 def _split_columns(space: Space, context: Space | None, cells: Mapping[str, str]) -> Parts:
     """The cells of a CSV; those of params and context are parsed."""
-    query, outer = _map_columns(space.names, "params."), {}
+    query, outer = map_columns(space.names, "params."), {}
     if context is not None:
-        outer = {c: n for c, n in _map_columns(context.names, "context.").items() if c not in query}
+        outer = {c: n for c, n in map_columns(context.names, "context.").items() if c not in query}
     texts, z = ParameterTexts(space), None if context is None else ParameterTexts(context)
     params = {query[c]: texts.parse(query[c], text) for c, text in cells.items() if c in query}
     around = {outer[c]: z.parse(outer[c], text) for c, text in cells.items() if z and c in outer}
@@ -288,7 +307,7 @@ def _parse_trial_number(ends: Mapping[str, Any], name: str) -> int | None:
     given = ends.get(name)
     if given is None:
         return None
-    number = parse_integer(given, name) if isinstance(given, str) else require_whole(given, name)
+    number = parse_whole(given, name) if isinstance(given, str) else require_whole(given, name)
     if not 1 <= number <= MOST_TRIALS:
         raise InvalidInput(f"{name} must be between 1 and {MOST_TRIALS} (got {format_value(number)})")
     return number
@@ -313,8 +332,10 @@ TrialIdentity = tuple[object, object, float | None]
 
 
 def identify(thing: TrialRow | Trial) -> TrialIdentity:
-    """Two trials are the same if their params, their context and the time at which they were asked are."""
-    return freeze(thing.params), freeze(thing.context), thing.asked_at
+    """Two trials are the same if their params, their context and the time at which they were asked are.
+
+    By the millisecond, which is what a workbook keeps of a time."""
+    return freeze(thing.params), freeze(thing.context), None if thing.asked_at is None else round(thing.asked_at, 3)
 
 
 def make_key(row: TrialRow, before: Counter[str]) -> str:

@@ -11,7 +11,8 @@ import click
 
 from belated import Choice, Integer, Points, Real
 from belated.cli.io.cells import parse_decimal, parse_integer, parse_option, parse_pairs
-from belated.cli.io.files import LineErrors, read_csv, read_toml
+from belated.cli.io.columns import AnyColumns, open_sheet
+from belated.cli.io.files import LineErrors, read_toml
 from belated.errors import InvalidInput
 from belated.space.parameters import Parameter
 from belated.validation import format_names, format_value, prefix_errors
@@ -165,7 +166,7 @@ def _parse_parameter(given: Any) -> Parameter:
 def read_points(path: Path) -> Points:
     """A finite set of queries, a row for each."""
     errors = LineErrors(path)
-    rows = read_csv(path, errors)
+    rows = list(open_sheet(path, errors, AnyColumns()).rows)
     names = max((list(row.cells) for row in rows), key=len, default=[])
     for row in rows:
         with errors.collect(row.line):

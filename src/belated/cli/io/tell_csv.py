@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from belated import Study
-from belated.cli.io.cells import parse_decimal, parse_integer, parse_time
-from belated.cli.io.files import LineErrors, read_csv
-from belated.cli.io.rows import IMPORTED, list_columns, parse_failure
+from belated.cli.io.cells import parse_decimal, parse_time, parse_whole
+from belated.cli.io.columns import StudyColumns, open_sheet
+from belated.cli.io.files import LineErrors
+from belated.cli.io.rows import IMPORTED, parse_failure
 from belated.cli.io.transaction import apply_at_once
 from belated.errors import InvalidInput, UnknownTrial
 from belated.record.events import Asked, Event
@@ -31,6 +32,7 @@ class TellCounts:
     duplicate: int  # told or failed before, in the same way
     empty: int  # rows without a value and a failure
     flags: tuple[str, ...]  # outcomes that are worse than the floor
+    left_out: tuple[str, ...] = ()  # columns that mean nothing here
 
 
 def tell_csv(url: str, name: str, path: Path) -> TellCounts:
@@ -39,9 +41,10 @@ def tell_csv(url: str, name: str, path: Path) -> TellCounts:
 
 
 def _tell_rows(study: Study, path: Path) -> TellCounts:
-    known = ["number", "value", "at", *list_columns(study), "key"]
+    columns = StudyColumns.of(study, ["number", "value", "at", "key"])
     counts, flags, errors, keys = Counter[str](), [], LineErrors(path), list_keys(study.events())
-    for row in read_csv(path, errors, required=("number|key", "value|outcome|failure"), known=known):
+    sheet = open_sheet(path, errors, columns, required=("number|key", "value|outcome|failure"))
+    for row in sheet.rows:
         with errors.collect(row.line):
             cells = {ALIASES.get(title, title): text for title, text in row.cells.items()}
             number, failure = find_trial(study, keys, cells), parse_failure(cells.get("failure"))
@@ -67,6 +70,7 @@ def _tell_rows(study: Study, path: Path) -> TellCounts:
         duplicate=counts["duplicate"],
         empty=counts["empty"],
         flags=tuple(flags),
+        left_out=sheet.left_out,
     )
 
 
@@ -89,7 +93,7 @@ def find_trial(study: Study, keys: Mapping[str, list[int]], cells: Mapping[str, 
     """The number of the trial that a row means, by its number or its key."""
     if "number" not in cells and "key" not in cells:
         raise InvalidInput("number and key are missing")
-    named = [study.trial(parse_integer(cells["number"], "number")).number] if "number" in cells else []
+    named = [study.trial(parse_whole(cells["number"], "number")).number] if "number" in cells else []
     if "key" not in cells:
         return named[0]
     key = cells["key"]
