@@ -76,7 +76,7 @@ def main() -> None:
         last = again.replay(24)
         print(f"replayed:    trial 24 {'is the same' if last.same else 'differs'}")
         best = again.best()
-        print(f"best:        {best.outcome:.1f} of 10, {dict(best.params)}")
+        print(f"best:        {best.value:.1f} of 10, {dict(best.params)}")
         found = belated.compare(
             again, algorithms=["default", "forest"], silences=["unknown"], patience=[10], seeds=3, rounds=12
         )
