@@ -18,7 +18,7 @@ from belated.learner.fitting import FitData, Fitting, Heard, HeardAndSettled, Ow
 from belated.learner.gp.fit import FEWEST, HyperPrior
 from belated.learner.gp.kernels import SE, Kernel, Matern52, read_kernel
 from belated.learner.gp.scale import FloorToOne, Robust, Scaling
-from belated.learner.policies import UCB, LogEI, Overtaking, Policy, ThompsonSampling
+from belated.learner.policies import UCB, LogEI, Overtaking, Policy, RelativeUCB, ThompsonSampling
 from belated.learner.silence import Floor, Ignored, Silence, Unknown
 from belated.learner.width import ONE, Beta, BetaRule, BetaWidth, CensoredWidth, Width
 from belated.validation import format_value, is_positive, require_rule
@@ -186,7 +186,7 @@ DEFAULT = Algorithm(
     name="default",
     moves=(Move(Overtaking()), Move(UCB(), share=0.5), Move(Overtaking()), Move(ThompsonSampling(), beta=ONE)),
     cumulative_moves=(Move(LogEI()), Move(UCB(), share=0.5, beta=ONE)),
-    conversion_moves=(Move(UCB(), beta=ONE),),
+    conversion_moves=(Move(RelativeUCB(), beta=ONE),),
     width=BetaWidth(Constant(2.0)),
     model=Model(scaling=Robust(), shape=Matern52(0.3), mean="constant", noise="by outcome"),
     fitting=Fitting(

@@ -20,9 +20,13 @@ import numpy as np
 
 from belated.learner.arrays import Array, Indices, Mask
 
-MEDIANS = np.geomspace(1e-4, 3.0, 40)  # of m
-WIDTHS, POWERS = np.linspace(0.3, 2.5, 12), np.linspace(0.4, 3.0, 12)  # shapes of the log-normal, of the Weibull
-USUAL, SPREAD = 0.1, 2.0  # prior belief about the median: log-normal around a tenth of m
+MEDIANS = np.geomspace(1e-4, 3.0, 100)  # of m
+WIDTHS, POWERS = np.linspace(0.3, 2.5, 10), np.linspace(0.4, 3.0, 10)  # shapes of the log-normal, of the Weibull
+USUAL, SPREAD = (
+    0.1,
+    1.0,
+)  # prior belief about the median: log-normal around a tenth of m, which users choose long enough
+TRUSTED = 500  # arrivals: no law is exactly one of these, and more of them say no more about which
 SHAPE_SPREAD = 0.5  # and about the shape: log-normal around 1, where a Weibull law is exponential
 SMALLEST = 1e-12  # of m: a delay of 0 counts as this
 
@@ -57,7 +61,7 @@ def list_laws() -> Laws:
     return Laws(np.tile(MEDIANS, len(shapes)), np.repeat(shapes, len(MEDIANS)), np.repeat(normal, len(MEDIANS)))
 
 
-TIMES = np.geomspace(1e-5, 1.0, 400)  # of m: where G is tabulated
+TIMES = np.geomspace(1e-5, 1.0, 250)  # of m: where G is tabulated
 
 
 @cache
@@ -93,7 +97,8 @@ def weigh_laws(d: Array, a: Array) -> Array:
     laws, (density, cdf) = list_laws(), tabulate_likelihoods()
     log = -0.5 * np.square((np.log(laws.median) - np.log(USUAL)) / SPREAD)
     log -= 0.5 * np.square(np.log(laws.shape) / SHAPE_SPREAD)
-    log += count_times(d) @ density - count_times(np.maximum(a, d)) @ cdf
+    trust = min(1.0, TRUSTED / max(len(d), 1))
+    log += trust * (count_times(d) @ density - count_times(np.maximum(a, d)) @ cdf)
     weights = np.exp(log - np.max(log))
     return np.asarray(weights / np.sum(weights))
 
