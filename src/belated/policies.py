@@ -11,9 +11,20 @@ from belated.learner.policies import (
     LogEI,
     Overtaking,
     Policy,
+    RelativeUCB,
     Surface,
     ThompsonSampling,
     UncertaintySampling,
 )
 
-__all__ = ["UCB", "Greedy", "LogEI", "Overtaking", "Policy", "Surface", "ThompsonSampling", "UncertaintySampling"]
+__all__ = [
+    "UCB",
+    "Greedy",
+    "LogEI",
+    "Overtaking",
+    "Policy",
+    "RelativeUCB",
+    "Surface",
+    "ThompsonSampling",
+    "UncertaintySampling",
+]

@@ -14,7 +14,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from belated.learner.belief import ModelBelief
 from belated.learner.gp.kernels import SE, Matern52, Product
 from belated.learner.gp.posterior import GP
-from belated.learner.policies import UCB, Greedy, LogEI, Overtaking, ThompsonSampling, UncertaintySampling, log_h
+from belated.learner.policies import (
+    UCB,
+    Greedy,
+    LogEI,
+    Overtaking,
+    RelativeUCB,
+    ThompsonSampling,
+    UncertaintySampling,
+    log_h,
+)
 
 KERNELS = {
     "SE": SE((0.3, 0.5, 0.8), 1.7),
@@ -47,6 +56,16 @@ def test_ucb(kernel, nu):
     expected = b.posterior.mean(Q) + nu * np.sqrt(b.posterior.variance(Q))
     assert_allclose(UCB().scores(b, Q, nu, rng()), expected, rtol=1e-14)
     assert_allclose(UCB().surface(b, nu, rng())(Q), expected, rtol=1e-14)
+
+
+def test_relative_ucb_is_wider_where_less_is_known_than_elsewhere():
+    b, nu = belief(SE(0.3)), 1.3
+    mean, std = b.posterior.mean_and_std(Q)
+    expected = mean + nu * std * np.sqrt(np.log(1.0 + (std / std.min()) ** 2))
+    assert_allclose(RelativeUCB().scores(b, Q, nu, rng()), expected, rtol=1e-12)
+    least = b.posterior.std(b.queries).min()
+    on_surface = mean + nu * std * np.sqrt(np.log(1.0 + (std / least) ** 2))
+    assert_allclose(RelativeUCB().surface(b, nu, rng())(Q), on_surface, rtol=1e-12)
 
 
 @every_kernel
@@ -174,7 +193,7 @@ def difference(f, at: np.ndarray, column: int, h: float = 1e-4) -> np.ndarray:
     return (8 * (f(at + step) - f(at - step)) - (f(at + 2 * step) - f(at - 2 * step))) / (12 * h)
 
 
-POLICIES = [UCB(), LogEI(), Overtaking(), UncertaintySampling(), Greedy(), ThompsonSampling()]
+POLICIES = [UCB(), RelativeUCB(), LogEI(), Overtaking(), UncertaintySampling(), Greedy(), ThompsonSampling()]
 
 
 @every_kernel

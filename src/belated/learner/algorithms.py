@@ -25,6 +25,7 @@ from belated.learner.policies import (
     LogEI,
     Overtaking,
     Policy,
+    RelativeUCB,
     ThompsonSampling,
     UncertaintySampling,
 )
@@ -201,7 +202,7 @@ DEFAULT = Algorithm(
     name="default",
     moves=(Move(Overtaking()), Move(UCB(), share=0.5), Move(Overtaking()), Move(ThompsonSampling(), beta=ONE)),
     cumulative_moves=(Move(LogEI()), Move(UCB(), share=0.5, beta=ONE)),
-    conversion_moves=(Move(UCB(), beta=ONE),),
+    conversion_moves=(Move(RelativeUCB(), beta=ONE),),
     width=BetaWidth(Constant(2.0)),
     model=Model(scaling=Robust(), shape=Matern52(0.3), mean="constant", noise="by outcome"),
     fitting=Fitting(

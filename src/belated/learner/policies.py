@@ -77,6 +77,57 @@ class UCB(Fieldless):
         return _Upper(belief.posterior, nu)
 
 
+class _RelativeUpper(NamedTuple):
+    posterior: Posterior
+    nu: float
+    least: float  # σ_min
+
+    def __call__(self, Q: Array) -> Array:
+        mean, std = self.posterior.mean_and_std(Q)
+        return mean + self.nu * std * compare_widths(std, self.least)
+
+    def gradient(self, Q: Array) -> tuple[Array, Array]:
+        mean, variance, d_mean, d_variance = self.posterior.gradients(Q)
+        sigma, d_sigma = std_gradient(self.posterior, variance, d_variance)
+        width, ratio = compare_widths(sigma, self.least), np.square(sigma / self.least)
+        slope = width + ratio / ((1.0 + ratio) * width)
+        return mean + self.nu * width * sigma, d_mean + self.nu * slope[:, None] * d_sigma
+
+
+def compare_widths(std: Array, least: float) -> Array:
+    """√log(1 + σ²/σ²_min)."""
+    return np.asarray(np.sqrt(np.log1p(np.square(std / least))))
+
+
+class RelativeUCB(Fieldless):
+    """argmax μ(x) + ν σ(x) √log(1 + σ²(x) / σ²_min), σ_min that of the query that is known best: in a list any of them,
+    elsewhere one that was heard.
+
+    σ²/σ²_min is how many times more that query was asked. So what was given up after a few bad outcomes is asked again,
+    as the others become known: a bound with a constant width never does. It is the index of MOSS (Audibert and Bubeck,
+    2009) with variances in place of counts.
+
+    >>> from belated import algorithms, policies
+    >>> algorithms.DEFAULT.conversion_moves[0].policy
+    RelativeUCB()
+    """
+
+    def scores(self, belief: ChoiceBelief, Q: Array, nu: float, rng: Generator) -> Array:
+        mean, std = belief.mean_and_std(Q)
+        return mean + nu * std * compare_widths(std, _find_least(std, float(np.max(std))))
+
+    def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
+        heard = belief.posterior.std(belief.queries) if np.any(belief.known) else np.empty(0)
+        return _RelativeUpper(
+            belief.posterior, nu, _find_least(heard, float(np.sqrt(belief.posterior.gp.kernel.variance)))
+        )
+
+
+def _find_least(std: Array, largest: float) -> float:
+    """The least of some σ, none of which is larger than `largest`; never 0."""
+    return max(float(np.min(std, initial=largest)), TINY * largest, 1e-150)
+
+
 class ThompsonSampling(Fieldless):
     """x_t = argmax_{x ∈ Q} f_t(x), f_t ~ GP(μ_{t-1}, ν_t² σ²_{t-1}), Eq. (3): exact on a list, pathwise elsewhere.
 

@@ -98,6 +98,7 @@ def refit_rates(problem: Problem, h: History, t: int, start: GP, *, fitted: bool
         lam=cells.lam,
         mean="constant",
         prior=PRIOR,
+        contexts=len(problem.context_widths),
     )
     for _ in range(RATE_PASSES):
         data = select_rates(cells, gp)

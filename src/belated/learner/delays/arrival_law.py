@@ -29,7 +29,8 @@ from belated.learner.counts import spread_over_day
 
 MEDIANS = np.log(np.geomspace(1e-4, 3.0, 40))  # of m
 WIDTHS, POWERS = (np.log(np.geomspace(*ends, 12)) for ends in ((0.3, 2.5), (0.4, 3.0)))  # of log-normal, of Weibull
-USUAL, SPREAD = 0.1, 2.0  # prior belief about the median: log-normal around a tenth of m
+USUAL, SPREAD = 0.1, 1.0  # prior belief about the median: log-normal around a tenth of m, chosen to be long enough
+TRUSTED = 500  # arrivals: no law is exactly one of these, and more of them say no more about which
 SHAPE_SPREAD = 0.5  # and about the shape: log-normal around 1, where a Weibull law is exponential
 SMALLEST = 1e-12  # of m: a delay of 0 counts as this
 FINER, DEEPEST, AROUND = 3, 4, 4  # a lattice is made three times as fine, four times at most; points on each side
@@ -116,13 +117,14 @@ class Observed(NamedTuple):
 
     def weigh(self, laws: Laws) -> Array:
         """How likely each law is: the logarithm, up to a constant                             (laws,)."""
-        log = laws.prior + self.delays @ laws.density - self.ages @ laws.cdf
+        log = self.delays @ laws.density - self.ages @ laws.cdf
         if len(self.counted):
             since, until, age, width, n = self.counted.T
             came = average_shares(laws, until, width) - average_shares(laws, since, width)
             per_one = np.log(np.maximum(came, 1e-300)) - np.log(np.maximum(average_shares(laws, age, width), 1e-300))
             log = log + n @ per_one
-        return np.asarray(log)
+        trust = min(1.0, TRUSTED / max(np.sum(self.delays) + np.sum(self.counted[:, 4]), 1.0))
+        return np.asarray(laws.prior + trust * log)
 
 
 def average_shares(laws: Laws, age: Array, width: Array) -> Array:

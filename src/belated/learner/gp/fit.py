@@ -43,6 +43,7 @@ class HyperPrior:
     lengthscale: tuple[float, float] | None = None
     variance: tuple[float, float] | None = None
     lam: tuple[float, float] | None = None
+    context: tuple[float, float] | None = None  # lengthscales of the context; None: as those of the query
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class FitSettings:
     lam: float | None = None  # given by hand
     mean: Literal["zero", "constant"] = "zero"
     prior: HyperPrior = HyperPrior()
+    contexts: int = 0  # coordinates of the context, which come first
 
 
 def choose_rows(n: int) -> NDArray[np.intp]:
@@ -95,7 +97,11 @@ class NegativeLogPosterior:
         prior = settings.prior
         parts: list[tuple[int, tuple[float, float], tuple[float, float] | None]] = []
         if not settings.given_kernel:
-            parts += [(self.d, LENGTHSCALE, prior.lengthscale), (1, VARIANCE, prior.variance)]
+            parts += [
+                (settings.contexts, LENGTHSCALE, prior.context or prior.lengthscale),
+                (self.d - settings.contexts, LENGTHSCALE, prior.lengthscale),
+                (1, VARIANCE, prior.variance),
+            ]
         if settings.lam is None:
             parts.append((1, LAM, prior.lam))
         self.bounds = [(np.log(low), np.log(high)) for count, (low, high), _ in parts for _ in range(count)]
