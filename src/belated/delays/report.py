@@ -145,6 +145,10 @@ class DelayReport:
         t = self._arrival_law.quantile(q)
         return t if self.scale == "clock" else float(np.ceil(t))
 
+    def share_by(self, waited: Sequence[float] | Array) -> Array:
+        """Of the conversions that come within patience, the share that has come after each of these waits."""
+        return self._arrival_law.share_by(np.asarray(waited, dtype=float))
+
     @property
     def longest(self) -> float:
         """How long the oldest query has been out."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from belated.delays.wording import format_time
+from belated.learner.arrays import Array
 from belated.plotting.study.marks import (
     ALONE,
     BLUE,
@@ -30,8 +32,12 @@ PATIENCE: dict[str, Any] = {"color": VERMILLION, "linewidth": 1.1, "linestyle": 
 
 
 def draw_delays(page: StudyPage, box: Box, view: StudyView) -> None:
-    """The share heard by how long they waited (Kaplan-Meier): those still pending are censored."""
+    """The share heard by how long they waited (Kaplan-Meier): those still pending are censored. Of conversions, the
+    share of those that come."""
     axes = page.axes(box.left, box.top, box.wide, box.high)
+    if view.coming is not None:
+        draw_coming(axes, box, view, view.coming)
+        return
     survival, waiting, m = view.survival, view.waiting, view.study.settings.patience.m
     longest = max([0.0, *survival.times, *waiting])
     reach = 1.04 * max(longest, m if m <= 4 * longest else 0.0) or 1.0
@@ -61,6 +67,31 @@ def draw_delays(page: StudyPage, box: Box, view: StudyView) -> None:
         axes.plot(waiting / unit, 1.0 - survival.over(waiting), **TICK)
     if math.isfinite(m):
         mark_patience(axes, view, m, longest, reach, unit)
+
+
+def draw_coming(axes: Axes, box: Box, view: StudyView, coming: Array) -> None:
+    """How long the conversions take that come within patience."""
+    waited, share = coming
+    unit, name = choose_unit(waited[-1]) if view.by_clock else (1.0, "rounds")
+    write_headline(axes, "Delays", "of those that come, by estimate")
+    axes.set_ylim(0, 1.03)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
+    axes.set_xlim(0, waited[-1] / unit)
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    axes.set_xlabel(f"{name} waited, of {view.study.settings.patience}", labelpad=3)
+    axes.plot(waited / unit, share, color=BLUE, linewidth=1.7)
+    half = float(np.interp(0.5, share, waited))
+    axes.plot([half / unit], [0.5], color=VERMILLION, marker="o", markersize=4)
+    axes.annotate(
+        f"half within\n{format_time(half, 'clock' if view.by_clock else 'rounds')}",
+        xy=(half / unit, 0.5),
+        xytext=(8, -4),
+        textcoords="offset points",
+        va="top",
+        fontsize=9,
+        color=VERMILLION,
+    )
+    fit_ticks(axes, box.wide, whole=not view.by_clock)
 
 
 def mark_patience(axes: Axes, view: StudyView, m: float, longest: float, reach: float, unit: float) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from belated.errors import NothingHeard
+from belated.delays.report import DelayReport
+from belated.errors import NothingHeard, SilenceWarning
 from belated.learner.arrays import Array
 from belated.learner.choice.problem import Hyperparameters
 from belated.learner.delays.survival import Survival, kaplan_meier
@@ -46,6 +48,7 @@ class ViewedStudy(Protocol):
     def floor(self) -> WorstValue: ...
     def trials(self) -> list[Trial]: ...
     def events(self) -> list[Event]: ...
+    def delays(self) -> DelayReport: ...
     def hyperparameters(self) -> list[Hyperparameters]: ...
     def best(self) -> BestQuery: ...
     def recommend(self, context: Params | None = None) -> BestQuery: ...
@@ -99,6 +102,7 @@ class StudyView:
     told: Array  # likewise; NaN while unheard                            (n,)
     survival: Survival
     waiting: Array  # how long those not heard have waited                 (k,)
+    coming: Array | None  # of conversions: waits, and the share of those that come that has come       (2, k)
     floor: WorstValue
     best: BestQuery | None
     recommended: BestQuery | None
@@ -194,6 +198,7 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
         told=told,
         survival=kaplan_meier(waited, arrived),
         waiting=waited[~arrived],
+        coming=read_coming(study) if study.settings.outcomes == "conversion" else None,
         floor=study.floor,
         best=best,
         recommended=recommended,
@@ -203,6 +208,17 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
         slices=slices[:COORDINATES],
         left_out=max(0, len(slices) - COORDINATES),
     )
+
+
+def read_coming(study: ViewedStudy) -> Array | None:
+    """How long the conversions take that come, by what was learned; None while there is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SilenceWarning)  # it has been said before
+        report = study.delays()
+    if not report.heard:
+        return None
+    waited = np.linspace(0.0, study.settings.patience.m, 200)
+    return np.vstack([waited, report.share_by(waited)])
 
 
 def find_value(trial: Trial) -> float | None:
