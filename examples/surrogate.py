@@ -78,10 +78,10 @@ def main() -> None:
         best = again.best()
         print(f"best:        {best.value:.1f} of 10, {dict(best.params)}")
         found = belated.compare(
-            again, algorithms=["default", "forest"], silences=["unknown"], patience=[10], seeds=2, rounds=10
+            again, algorithms=["default", "forest"], silences=["unknown"], patience=[10], seeds=2, rounds=16
         )
         regrets = sorted(f"{row.algorithm} {row.ends(found.measure).mean:.2f}" for row in found.rows)
-        print(f"compared:    regret after 10 rounds: {', '.join(regrets)}")
+        print(f"compared:    regret after 16 rounds: {', '.join(regrets)}")
 
 
 if __name__ == "__main__":
