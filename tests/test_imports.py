@@ -39,7 +39,7 @@ ORDER = [
     ["belated.learner"],
     ["belated.algorithms", "belated.confidence", "belated.kernels", "belated.policies", "belated.silence"],
     ["belated.space.*"],
-    ["belated.objective", "belated.patience"],
+    ["belated.objective", "belated.patience", "belated.dataframes"],
     ["belated.settings", "belated.results"],
     ["belated.record.*"],
     ["belated.events"],

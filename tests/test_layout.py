@@ -41,6 +41,7 @@ OPTIONAL = {
     "vowpalwabbit",
     "ray",
     "distributed",
+    "pandas",
 }
 
 

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import numpy as np
 
+from belated.dataframes import read_frame
 from belated.errors import (
     AlreadyEnded,
+    AlreadyExists,
     AlreadyTold,
     Closed,
     Contradiction,
@@ -244,6 +246,41 @@ class Study:
                 f"there is no study {format_value(name)}; there are {format_names(place.names()) or 'none'}"
             )
         return cls(Settings.of(spec), place.ledger(name), name, clock or time.time)
+
+    @classmethod
+    def from_dataframe(
+        cls,
+        frame: Any,
+        url: str | None = None,
+        name: str | None = None,
+        *,
+        outcome: str,
+        at: str | None = None,
+        noise: str | None = None,
+        **settings: Any,
+    ) -> Study:
+        """A new study with a trial for each row of a data frame (pandas or polars), all of them or none.
+
+        frame     its columns are named as the parameters of the space, and of the context
+        outcome   the column of the outcomes; where it is empty, the trial is pending
+        at        the column of the times, and `noise` that of the outcomes' own noise, if there are any
+        settings  what `create` takes: space, silence and so on
+
+        >>> import pandas
+        >>> from belated import Real, Study
+        >>> frame = pandas.DataFrame({"heat": [20.0, 60.0, 90.0], "yield": [0.2, 0.8, None]})
+        >>> space = {"heat": Real(0, 100)}
+        >>> study = Study.from_dataframe(frame, outcome="yield", space=space, silence="unknown", seed=0)
+        >>> [(trial.params["heat"], trial.status) for trial in study.trials()]
+        [(20.0, 'heard'), (60.0, 'heard'), (90.0, 'pending')]
+        """
+        study = cls.create(url, name, **settings)
+        if study.rounds:
+            raise AlreadyExists(f"study {format_value(name)} has {study.rounds} trials already; add rows with add_many")
+        around = study.settings.context
+        columns = {"value": outcome, "at": at, "noise": noise}
+        study.add_many(read_frame(frame, study.settings.space.names, () if around is None else around.names, columns))
+        return study
 
     @property
     def settings(self) -> Settings:

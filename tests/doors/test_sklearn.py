@@ -1,6 +1,8 @@
 """scikit-learn's own checks of an estimator: whatever GridSearchCV passes, BelatedSearchCV passes."""
 
 import math
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -83,3 +85,16 @@ def test_on_processes_it_finds_what_one_process_finds() -> None:
     assert alone.fit(X, y).best_score_ > 0.95
     assert several.fit(X, y).best_score_ > 0.95
     assert math.isclose(cross_val_score(SVC(**several.best_params_), X, y).mean(), several.best_score_, abs_tol=1e-9)
+
+
+def test_importing_the_search_loads_scikit_learn_and_belated_alone() -> None:
+    script = (
+        "import sys, sklearn.model_selection, joblib.externals.loky, belated; before = set(sys.modules)\n"
+        "import belated.integrations.sklearn\n"
+        "print(*(name for name in set(sys.modules) - before if name.split('.')[0] not in sys.stdlib_module_names))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    loaded = ran.stdout.split()
+    assert "belated.integrations.sklearn.search" in loaded
+    assert [name for name in loaded if not name.startswith("belated.")] == []

@@ -75,9 +75,11 @@ def test_conversions(tmp_path: Path) -> None:
 def test_the_surrogate(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     printed = run("surrogate", tmp_path)
-    assert "stored:      forest, Forest(trees=20, leaf=2)" in printed
+    assert "stored:      forest, Forest(trees=10, leaf=2)" in printed
     assert "trial 24 is the same" in printed
     best = re.search(r"best: +([\d.]+) of 10", printed)
     assert best is not None
     assert float(best[1]) > 9
-    assert re.search(r"regret after 12 rounds: default [\d.]+, forest [\d.]+$", printed, re.MULTILINE)
+    regrets = re.search(r"regret after 16 rounds: default ([\d.]+), forest ([\d.]+)$", printed, re.MULTILINE)
+    assert regrets is not None
+    assert regrets[1] != regrets[2]  # the first rounds fill the space, and are the same for both
