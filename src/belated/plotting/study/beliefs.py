@@ -131,7 +131,7 @@ def format_caption(view: StudyView, best: BestQuery, wide: float) -> str:
     )
     text = f"{how}, where the {best.quantity} is {goal}"
     if wide < NARROW:
-        return text
+        return textwrap.shorten(text, int(12 * wide), placeholder=" …")
     text += where
     return textwrap.shorten(f"{text}, {view.expected}:  {listed(best.params)}", int(12 * wide), placeholder=" …")
 
