@@ -61,7 +61,7 @@ def parameters(function: Any) -> list[str]:
 NAMES = {
     Study.create: "url name space context goal floor ceiling limits silence patience late algorithm repeats regret "
     "outcomes initial seed about outcome_name unit clock",
-    Study.ask: "context n params key",
+    Study.ask: "context n contexts params key",
     Study.tell: "trial value at noise key",
     Study.add: "params value context at noise key",
     Study.best: "context",

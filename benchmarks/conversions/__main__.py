@@ -15,8 +15,7 @@ from benchmarks.conversions.picture import draw
 from benchmarks.conversions.report import report
 from benchmarks.conversions.standings import compare, pick_peer, sort_rows
 from benchmarks.conversions.worlds import DAYS, WORLDS
-from benchmarks.progress import run_and_say
-from benchmarks.rows import append_row
+from benchmarks.measure import measure
 
 HERE = Path(__file__).parent
 OUT, QUICK_OUT = HERE / "conversions.csv", HERE.parents[1] / "build" / "conversions-quick.csv"
@@ -57,23 +56,14 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return chosen
 
 
-def measure(jobs: Sequence[Job], out: Path, workers: int) -> list[kept.Row]:
-    """The rows of the jobs; those that are not kept are run, and written as they come."""
-    everybody = entrants()
-    known = kept.usable(kept.read(out), everybody)
-    todo = [job for job in jobs if job not in known and not everybody[job.entrant].missing]
-    print(f"{len(jobs)} runs: {len(jobs) - len(todo)} kept or absent, {len(todo)} to do ({out})", file=sys.stderr)
+def measure_all(jobs: Sequence[Job], out: Path, workers: int) -> list[kept.Row]:
+    """The rows of the jobs."""
+    return measure(jobs, run, entrants(), kept, out, workers, describe)
 
-    def keep(result: Run) -> str:
-        job = result.job
-        append_row(kept.row_of(result, everybody[job.entrant]), out)
-        return f"{job.world}, {job.entrant}, seed {job.seed}: {result.share:.3f} {result.note}"
 
-    run_and_say(run, todo, workers, keep)
-    rows = kept.read(out)  # as written: the tables are the same when nothing is run again
-    kept.write(rows, out)
-    known = kept.usable(rows, everybody)
-    return [known[job] for job in jobs if job in known]
+def describe(result: Run) -> str:
+    job = result.job
+    return f"{job.world}, {job.entrant}, seed {job.seed}: {result.share:.3f} {result.note}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,10 +76,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Job(world, name, seed, chosen.days, chosen.limit)
 
     jobs = [job(world, name, seed) for seed in first for world in chosen.worlds for name in chosen.entrants]
-    rows = measure(jobs, chosen.out, chosen.workers)
+    rows = measure_all(jobs, chosen.out, chosen.workers)
     met = {world: [*own, pick_peer(everyone, own, first)] for world, everyone in sort_rows(rows).items()}
     jobs = [job(world, name, seed) for seed in after for world, names in met.items() for name in names if name]
-    found = sort_rows(rows + measure(jobs, chosen.out, chosen.workers))
+    found = sort_rows(rows + measure_all(jobs, chosen.out, chosen.workers))
     protocol = (
         f"{len(chosen.worlds)} of {len(WORLDS)} worlds, {chosen.days} of {DAYS} days, seeds 0 to {first[-1]} for all,"
         f" {after[0]} to {after[-1]} for ours and the best of the others; {chosen.limit:g} CPU seconds a run."

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from belated.execution.parallel import count_cores
-from benchmarks.progress import run_and_say
+from benchmarks.measure import measure
 from benchmarks.regret import kept, ranks
 from benchmarks.regret.entrants import Entrant, entrants
 from benchmarks.regret.peers.ours import CANDIDATE
@@ -16,7 +16,6 @@ from benchmarks.regret.picture import draw
 from benchmarks.regret.report import markdown, report, standing_rows, summary_rows
 from benchmarks.regret.tasks import BEDS
 from benchmarks.regret.world import Job, Run, run
-from benchmarks.rows import append_row
 
 HERE = Path(__file__).parent
 OUT, QUICK_OUT = HERE / "regret.csv", HERE.parents[1] / "build" / "regret-quick.csv"
@@ -58,30 +57,21 @@ def jobs_of(tasks: Sequence[str], who: Sequence[Entrant], seeds: int, share: flo
     ]
 
 
-def measure(jobs: Sequence[Job], out: Path, workers: int) -> list[kept.Row]:
-    """The rows of the jobs; those that are not kept are run, and written as they come."""
-    everybody = entrants()
-    known = kept.usable(kept.read(out), everybody)
-    todo = [job for job in jobs if job not in known and not everybody[job.entrant].missing]
-    print(f"{len(jobs)} runs: {len(jobs) - len(todo)} kept or absent, {len(todo)} to do ({out})", file=sys.stderr)
+def measure_all(jobs: Sequence[Job], out: Path, workers: int) -> list[kept.Row]:
+    """The rows of the jobs."""
+    return measure(jobs, run, entrants(), kept, out, workers, describe)
 
-    def keep(result: Run) -> str:
-        job = result.job
-        append_row(kept.row_of(result, everybody[job.entrant]), out)
-        return f"{job.task}, {job.entrant}, seed {job.seed} {result.note}"
 
-    run_and_say(run, todo, workers, keep)
-    rows = kept.read(out)  # as written: the tables are the same when nothing is run again
-    kept.write(rows, out)
-    known = kept.usable(rows, everybody)
-    return [known[job] for job in jobs if job in known]
+def describe(result: Run) -> str:
+    job = result.job
+    return f"{job.task}, {job.entrant}, seed {job.seed} {result.note}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parsed(arguments)
     everybody = entrants()
     who = [everybody[name] for name in chosen.entrants]
-    rows = measure(jobs_of(chosen.tasks, who, chosen.seeds, chosen.share), chosen.out, chosen.workers)
+    rows = measure_all(jobs_of(chosen.tasks, who, chosen.seeds, chosen.share), chosen.out, chosen.workers)
     found = ranks.cells(rows)
     peers = [one.name for one in who if not one.own]
     standings = ranks.standings(found, CANDIDATE, peers)

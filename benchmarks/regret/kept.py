@@ -9,7 +9,7 @@ represented by the runs that are kept of it, whatever their version.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -109,7 +109,7 @@ def read(path: Path) -> list[Row]:
     return list({row.job: row for row in read_rows(path, Row)}.values())
 
 
-def usable(rows: Iterable[Row], everybody: dict[str, Entrant]) -> dict[Job, Row]:
+def usable(rows: Iterable[Row], everybody: Mapping[str, Entrant]) -> dict[Job, Row]:
     """The rows that need not be run again: of this world and version, or of somebody who is not installed."""
 
     def is_usable(row: Row) -> bool:

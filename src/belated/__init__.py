@@ -24,10 +24,12 @@ from belated.errors import (
     UnknownTrial,
     Unreachable,
     Unreadable,
+    Unregistered,
     WorkerLost,
 )
 from belated.learner.choice.problem import Hyperparameters
 from belated.objective import Objective
+from belated.parts import register
 from belated.patience import Patience
 from belated.results import Belief, BestQuery, Receipt, Replay, Trial, WorstValue
 from belated.settings import Settings
@@ -117,6 +119,7 @@ __all__ = [
     "UnknownTrial",
     "Unreachable",
     "Unreadable",
+    "Unregistered",
     "WorkerLost",
     "WorstValue",
     "algorithms",
@@ -129,6 +132,7 @@ __all__ = [
     "kernels",
     "measure_regret",
     "policies",
+    "register",
     "restore",
     "silence",
     "simulate",

@@ -5,7 +5,7 @@
 'GP-UCB-SDF'
 """
 
-from belated.learner.algorithms import DEFAULT, PAPER, Algorithm, Implied, Model, Move, Opening, paper
+from belated.learner.algorithms import DEFAULT, PAPER, Algorithm, Implied, Model, Move, Opening, custom, paper
 from belated.learner.fitting import Fitting, Heard, HeardAndSettled, OwnData, Schedule
 from belated.learner.gp.fit import HyperPrior
 from belated.learner.gp.scale import FloorToOne, Robust
@@ -29,5 +29,6 @@ __all__ = [
     "OwnData",
     "Robust",
     "Schedule",
+    "custom",
     "paper",
 ]

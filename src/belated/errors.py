@@ -82,6 +82,10 @@ class Unavailable(BelatedError, RuntimeError):
     """This needs something that is not installed or not built; the message says what."""
 
 
+class Unregistered(BelatedError, LookupError):
+    """A study uses a part that has no name here; the message says where it comes from."""
+
+
 class Infeasible(BelatedError):
     """This query cannot be evaluated. Raised by the function given to optimize or simulate: it counts as the floor."""
 

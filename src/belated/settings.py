@@ -15,8 +15,10 @@ from belated.learner.choice.decide import require_finite_queries
 from belated.learner.choice.problem import Problem
 from belated.learner.confidence import Theory
 from belated.learner.gp.domain import Finite
-from belated.learner.silence import SILENCES, Silence, read_silence
+from belated.learner.gp.kernels import check_kernel
+from belated.learner.silence import SILENCES, Silence, find_silence, read_silence, write_silence
 from belated.objective import Objective
+from belated.parts import list_parts
 from belated.patience import Patience
 from belated.space.encoding import Space
 from belated.space.parameters import LONGEST_UNIT, Choice, Integer, Real
@@ -84,15 +86,19 @@ class Settings:
         """The settings as plain values, for a ledger; only what belated knows by name can be stored."""
         for what, value, again in (
             ("algorithm", self.algorithm, lambda: read_algorithm(self.algorithm.spec())),
-            ("silence", self.silence, lambda: read_silence(self.silence.spec())),
+            ("silence", self.silence, lambda: read_silence(write_silence(self.silence))),
         ):
+            same, why = False, ""
             try:
                 same = again() == value
-            except (KeyError, TypeError, AttributeError, BelatedError):
-                same = False
+            except BelatedError as error:
+                why = f" ({error})"
+            except (KeyError, TypeError, AttributeError):
+                pass
             if not same:
                 raise InvalidInput(
-                    f"{what} must be one that belated knows by name: no other can be stored (got {format_value(value)})"
+                    f"{what} must be one that belated knows by name: no other can be stored{why} "
+                    f"(got {format_value(value)})"
                 )
         objective = self.objective
         return {
@@ -104,7 +110,7 @@ class Settings:
             "ceiling": objective.ceiling,
             "limits": None if objective.limits is None else list(objective.limits),
             "algorithm": self.algorithm.spec(),
-            "silence": self.silence.spec(),
+            "silence": write_silence(self.silence),
             "patience": "auto" if self.patience.auto else None if math.isinf(self.patience.m) else self.patience.m,
             "patience_by_clock": self.patience.by_clock,
             "late": self.late,
@@ -206,6 +212,8 @@ def settle_settings(
     if outcomes not in OUTCOMES:
         raise InvalidInput(f"outcomes must be one of {', '.join(OUTCOMES)} (got {format_value(outcomes)})")
     meaning = _settle_silence(chosen, silence)
+    if outcomes == "conversion" and chosen.model.surrogate is not None:
+        raise Contradiction(f"conversions have a model of their own; {chosen.name} has a surrogate")
     if outcomes == "conversion":
         floor = _check_conversion(goal, floor, meaning, m)
     queries, around = Space.of(space), None if context is None else Space.of(context, "context")
@@ -247,10 +255,19 @@ def settle_settings(
         unit=require_words(unit, "unit", WORDS["unit"]),
     )
     problem = settings.problem
-    _ = problem.kernel  # raises here, not at the first ask, if the kernel does not fit the space
+    check_kernel_fits(problem)
     if isinstance(chosen.width.beta, Theory) and chosen.width.beta.gain == "greedy":
         require_finite_queries(problem)  # the same for a gain that is not defined on it
     return settings
+
+
+def check_kernel_fits(problem: Problem) -> None:
+    """Raise here, not at the first ask, if the kernel does not fit the space, or one of the user's own has no name."""
+    kernel = problem.kernel
+    for kind, part in problem.algorithm.own:
+        if kind == "kernel":
+            _ = kernel.spec()  # hyperparameters are recorded, so it needs a name in memory too
+            check_kernel(kernel, sum(map(sum, problem.widths)), part)
 
 
 def check_words(space: Space) -> None:
@@ -272,6 +289,8 @@ def _check_conversion(goal: str, floor: float | None, silence: Silence, patience
         raise Contradiction(f"conversions are maximized; leave goal out (got {format_value(goal)})")
     if floor not in (None, 0, 0.0):
         raise Contradiction(f"conversions imply floor=0; leave floor out (got {format_value(floor)})")
+    if getattr(silence, "law", None) is not None:
+        raise Contradiction(f"conversions learn the law of their delays; leave it out (got {format_value(silence)})")
     if silence.name not in ("floor", "fading"):
         raise Contradiction(f'conversions need silence="floor" or "fading" (got {format_value(silence.name)})')
     if math.isinf(patience.m) and not patience.auto:
@@ -282,11 +301,11 @@ def _check_conversion(goal: str, floor: float | None, silence: Silence, patience
 def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silence:
     typed = given
     if isinstance(given, str):
-        if given not in SILENCES:
-            raise InvalidInput(
-                f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {given!r})"
-            )
-        given = SILENCES[given]
+        named = find_silence(given)
+        if named is None:
+            known = ", ".join([*SILENCES, *list_parts("silence")])
+            raise InvalidInput(f"silence must be one of {known}, or a value of belated.silence (got {given!r})")
+        given = named
     if given is not None and (isinstance(given, type) or not callable(getattr(given, "fill", None))):
         raise InvalidInput(
             f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {format_value(given)})"

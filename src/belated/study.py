@@ -749,7 +749,7 @@ class Study:
         ...     more = study.optimize(lambda params: params["x"], more=50, until=0.999, timeout="1h", executor=threads)
         >>> run.told
         8
-        >>> more.told < 50, study.best().outcome >= 0.999
+        >>> more.told < 50, study.best().value >= 0.999
         (True, True)
         """
         from belated.execution.optimize import Plan, optimize

@@ -108,17 +108,17 @@ def test_what_is_kept_is_not_run_again(tmp_path, monkeypatch):
 
     monkeypatch.setattr(command, "run", run)
     jobs = [Job("banners", name, seed, 2, 60.0) for name in (OURS, "random") for seed in (0, 1)]
-    first = command.measure(jobs, path, 1)
+    first = command.measure_all(jobs, path, 1)
     assert ran == jobs
-    assert command.measure(jobs, path, 1) == first
+    assert command.measure_all(jobs, path, 1) == first
     assert ran == jobs
     kept.write([replace(one, version="older") if one.entrant == "random" else one for one in first], path)
-    command.measure(jobs, path, 1)
+    command.measure_all(jobs, path, 1)
     assert ran[4:] == jobs[2:]
     kept.write([replace(one, mark="another") for one in first], path)
-    command.measure(jobs, path, 1)
+    command.measure_all(jobs, path, 1)
     assert ran[6:] == jobs
-    command.measure([replace(jobs[0], limit=6.0), replace(jobs[0], days=1)], path, 1)
+    command.measure_all([replace(jobs[0], limit=6.0), replace(jobs[0], days=1)], path, 1)
     assert len(ran) == 12  # another limit or length is another run
 
 

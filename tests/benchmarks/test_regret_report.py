@@ -160,20 +160,20 @@ def test_what_is_kept_is_not_run_again(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "run", run)
     jobs = command.jobs_of(["branin"], [entrants()["default"], entrants()["random"]], 2, 0.5)
     assert [job.rounds for job in jobs] == [40] * 4
-    first = command.measure(jobs, path, 1)
+    first = command.measure_all(jobs, path, 1)
     assert ran == jobs
-    assert command.measure(jobs, path, 1) == first
+    assert command.measure_all(jobs, path, 1) == first
     assert ran == jobs
     stale = [replace(one, version="older") if one.entrant == "random" else one for one in first]
     kept.write(stale, path)
-    command.measure(jobs, path, 1)
+    command.measure_all(jobs, path, 1)
     assert ran[4:] == [job for job in jobs if job.entrant == "random"]
     kept.write([replace(one, world="another") for one in first], path)
-    command.measure(jobs, path, 1)
+    command.measure_all(jobs, path, 1)
     assert ran[6:] == jobs
     older = row("gp2", version="older")
     append_row(older, path)
-    command.measure(jobs, path, 1)
+    command.measure_all(jobs, path, 1)
     assert older in kept.read(path)  # what nobody asked for stays as it is
     assert len(ran) == 10
 

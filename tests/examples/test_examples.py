@@ -23,7 +23,7 @@ def run(name: str, folder: Path) -> str:
 
 def test_every_example_is_here_and_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [path.stem for path in EXAMPLES] == ["conversions", "lab", "tuning"]
+    assert [path.stem for path in EXAMPLES] == ["conversions", "lab", "surrogate", "tuning"]
     for path in EXAMPLES:
         assert f"(examples/{path.name})" in readme
 
@@ -70,3 +70,14 @@ def test_conversions(tmp_path: Path) -> None:
     assert int(rates[2]) > 2 * int(rates[1])
     assert printed.count("the best possible is 50%") == 2
     assert run("conversions", tmp_path) == printed
+
+
+def test_the_surrogate(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    printed = run("surrogate", tmp_path)
+    assert "stored:      forest, Forest(trees=20, leaf=2)" in printed
+    assert "trial 24 is the same" in printed
+    best = re.search(r"best: +([\d.]+) of 10", printed)
+    assert best is not None
+    assert float(best[1]) > 9
+    assert re.search(r"regret after 12 rounds: default [\d.]+, forest [\d.]+$", printed, re.MULTILINE)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from belated.delays.report import TimeScale
 from belated.errors import Contradiction, InvalidInput
 from belated.learner.algorithms import PAPER, Algorithm, find_algorithm
-from belated.learner.silence import SILENCES, Silence
+from belated.learner.silence import SILENCES, Silence, find_silence
 from belated.patience import Patience
 from belated.settings import Settings
 from belated.study import Study
@@ -140,8 +140,8 @@ def _require_list(values: Sequence[Item] | None, what: str) -> list[Item]:
 
 
 def _find_silence(given: Any) -> Silence:
-    if isinstance(given, str) and given in SILENCES:
-        return SILENCES[given]
+    if isinstance(given, str) and (named := find_silence(given)) is not None:
+        return named
     if isinstance(given, str | type) or not callable(getattr(given, "fill", None)):
         raise InvalidInput(
             f"silences must be of {', '.join(SILENCES)}, or values of belated.silence (got {format_value(given)})"

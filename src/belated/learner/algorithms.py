@@ -18,9 +18,20 @@ from belated.learner.fitting import FitData, Fitting, Heard, HeardAndSettled, Ow
 from belated.learner.gp.fit import FEWEST, HyperPrior
 from belated.learner.gp.kernels import SE, Kernel, Matern52, read_kernel
 from belated.learner.gp.scale import FloorToOne, Robust, Scaling
-from belated.learner.policies import UCB, LogEI, Overtaking, Policy, ThompsonSampling
+from belated.learner.own_policy import OwnPolicy
+from belated.learner.policies import (
+    UCB,
+    Greedy,
+    LogEI,
+    Overtaking,
+    Policy,
+    ThompsonSampling,
+    UncertaintySampling,
+)
 from belated.learner.silence import Floor, Ignored, Silence, Unknown
+from belated.learner.surrogate import Surrogate
 from belated.learner.width import ONE, Beta, BetaRule, BetaWidth, CensoredWidth, Width
+from belated.parts import Kind, find_part, list_parts, read_part, reserve, write_part
 from belated.validation import format_value, is_positive, require_rule
 
 
@@ -73,6 +84,7 @@ class Model:
     noise: Literal["one", "by outcome"] = "one"  # one λ for all outcomes, or an outcome may have its own
     kernel: Kernel | None = None  # given by hand
     lam: float | None = None  # given by hand
+    surrogate: Surrogate | None = None  # a model of the user's own instead of the GP
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +129,7 @@ class Algorithm:
     fitting: Fitting = EVERY_TEN_ROUNDS
     opening: Opening = Opening()
     fill_noise: float = 0.0  # std of a fill of the pending, as a share of its distance from the belief
+    own: tuple[tuple[Kind, Any], ...] = ()  # parts of the user's own, by kind
 
     def move(self, turn: int, cumulative: bool = False) -> Move:
         """How to choose, the turn-th time (from 0) in this context; `cumulative`: every query counts."""
@@ -129,6 +142,8 @@ class Algorithm:
 
     def spec(self) -> dict[str, object]:
         """Its name and whatever was fixed by hand, as plain values."""
+        if self.own:
+            return {"algorithm": self.name, "own": {kind: write_own(kind, part) for kind, part in self.own}}
         beta, kernel = self.width.beta, self.model.kernel
         return {
             "algorithm": self.name,
@@ -255,8 +270,71 @@ def paper(
     )
 
 
+POLICIES: dict[str, type[Policy]] = {
+    policy.__name__: policy for policy in (UCB, ThompsonSampling, UncertaintySampling, Greedy, LogEI, Overtaking)
+}
+reserve("policy", "default", *PAPER, *POLICIES)
+reserve("surrogate", "default", *PAPER)
+
+
+def custom(
+    name: str, *, policy: Policy | None = None, kernel: Kernel | None = None, surrogate: Surrogate | None = None
+) -> Algorithm:
+    """The default with parts of your own. A store keeps it if they are registered (belated.register).
+
+    name       what the algorithm is called
+    policy     chooses every query. None: the default's moves; with a surrogate, expected improvement and UCB in turn
+    kernel     the shape of the GP's kernel; its hyperparameters are fitted
+    surrogate  a model in place of the GP
+
+    >>> from belated import Real, Study, algorithms, policies
+    >>> greedy = algorithms.custom("greedy", policy=policies.Greedy())
+    >>> Study.create("sqlite:///lab.db", "mine", space={"x": Real(0, 1)}, algorithm=greedy, silence="unknown", seed=0)
+    Study(mine: greedy, maximize, silence=unknown, 0 trials, 0 heard)
+    """
+    if name in PAPER or name == DEFAULT.name:
+        raise InvalidInput(f"an algorithm with own parts needs a name of its own (got {format_value(name)})")
+    if kernel is not None and surrogate is not None:
+        raise InvalidInput("a surrogate takes the place of the GP: leave kernel out")
+    for what, part, method in (("policy", policy, "scores"), ("kernel", kernel, "on"), ("surrogate", surrogate, "fit")):
+        if part is not None and (isinstance(part, type) or not callable(getattr(part, method, None))):
+            raise InvalidInput(f"{what} must be a value with a method {method} (got {format_value(part)})")
+    given: tuple[tuple[Kind, Any], ...] = (("policy", policy), ("kernel", kernel), ("surrogate", surrogate))
+    algorithm = replace(DEFAULT, name=name, own=tuple((kind, part) for kind, part in given if part is not None))
+    if kernel is not None:
+        algorithm = replace(algorithm, model=replace(DEFAULT.model, shape=kernel))
+    if surrogate is not None:
+        algorithm = replace(
+            algorithm,
+            moves=DEFAULT.cumulative_moves,
+            model=replace(DEFAULT.model, surrogate=surrogate, noise="one"),
+            fitting=replace(DEFAULT.fitting, schedule=Schedule(None)),
+        )
+    if policy is not None:
+        checked = policy if type(policy) in POLICIES.values() else OwnPolicy(policy)
+        algorithm = replace(algorithm, moves=(Move(checked),), cumulative_moves=(), conversion_moves=())
+    return algorithm
+
+
+def write_own(kind: Kind, part: Any) -> dict[str, object]:
+    """A part of an algorithm as plain values; belated's own policies and kernels by their own names."""
+    if kind == "kernel":
+        spec: dict[str, object] = part.spec()
+        return spec
+    return {kind: type(part).__name__} if type(part) in POLICIES.values() else write_part(kind, part)
+
+
+def read_own(kind: Kind, spec: dict[str, Any]) -> Any:
+    """What `write_own` wrote, read back."""
+    if kind == "kernel":
+        return read_kernel(spec)
+    return POLICIES[spec[kind]]() if spec[kind] in POLICIES else read_part(kind, spec)
+
+
 def read_algorithm(spec: Mapping[str, Any]) -> Algorithm:
     """The algorithm that a `spec()` names."""
+    if "own" in spec:
+        return custom(spec["algorithm"], **{kind: read_own(kind, part) for kind, part in spec["own"].items()})
     if spec["algorithm"] not in PAPER:
         return find_algorithm(spec["algorithm"])
     beta, kernel = spec["beta"], spec["kernel"]
@@ -272,8 +350,13 @@ def read_algorithm(spec: Mapping[str, Any]) -> Algorithm:
 
 
 def find_algorithm(name: object, table: dict[str, Algorithm] | None = None) -> Algorithm:
-    """The algorithm of that name."""
-    table = {**PAPER, "default": DEFAULT} if table is None else table
-    if isinstance(name, str) and name in table:
-        return table[name]
-    raise InvalidInput(f"algorithm must be one of {', '.join(table)} (got {name!r})")
+    """The algorithm of that name; without a table, also the one made of a registered policy or surrogate."""
+    known = {**PAPER, "default": DEFAULT} if table is None else table
+    if isinstance(name, str) and name in known:
+        return known[name]
+    if table is None and (policy := find_part("policy", name)) is not None:
+        return custom(str(name), policy=policy())
+    if table is None and (surrogate := find_part("surrogate", name)) is not None:
+        return custom(str(name), surrogate=surrogate())
+    names = [*known, *(list_parts("policy") + list_parts("surrogate") if table is None else [])]
+    raise InvalidInput(f"algorithm must be one of {', '.join(names)} (got {name!r})")

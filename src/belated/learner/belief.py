@@ -10,11 +10,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.gp.posterior import GP, GrowingPosterior, Posterior
 from belated.learner.history import History, order_by_arrival
-from belated.learner.silence import Filled, Silence, fill_with_belief
+from belated.learner.silence import Filled, Silence, fill_checked, fill_with_belief
 
 
 class ChoiceBelief(Protocol):
@@ -87,19 +86,28 @@ class FactorCache:
 
 def fill_outcomes(gp: GP, silence: Silence, h: History, memory: FactorCache) -> tuple[Filled, Callable[[], Posterior]]:
     """The rows of a belief with their ỹ, and what gives the belief from the known rows alone."""
-    floor = gp.mean if h.floor is None else h.floor
-    known = replace(h, y=np.where(h.infeasible, floor, h.y))
-    lams = h.own_lams(gp)
+    lams, known = h.own_lams(gp), count_infeasible(gp, h)
     rows = order_by_arrival(h)
 
     @cache
     def believe_heard() -> Posterior:
         return memory.heard.condition(gp, h.number[rows], h.X[rows], known.y[rows], lams[rows], points=h.point[rows])
 
-    filled = silence.fill(known, floor, believe_heard)
-    if np.any(np.isnan(filled.y_tilde)):
-        raise InvalidInput(f"{silence!r} left an outcome unfilled")
-    return filled, believe_heard
+    return fill_silence(gp, silence, known, believe_heard), believe_heard
+
+
+def count_infeasible(gp: GP, h: History) -> History:
+    """The history in which infeasible queries have the floor for their outcome."""
+    return replace(h, y=np.where(h.infeasible, _find_floor(gp, h), h.y))
+
+
+def fill_silence(gp: GP, silence: Silence, known: History, believe_heard: Callable[[], Posterior]) -> Filled:
+    """The rows of a belief with their ỹ; `believe_heard` gives the belief from the known rows alone."""
+    return fill_checked(silence, known, _find_floor(gp, known), believe_heard)
+
+
+def _find_floor(gp: GP, h: History) -> float:
+    return gp.mean if h.floor is None else h.floor
 
 
 def believe(

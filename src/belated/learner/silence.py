@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,11 @@ from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.gp.posterior import Posterior
 from belated.learner.history import History, order_by_arrival
-from belated.validation import Fieldless
+from belated.parts import check_returned, find_part, read_part, reserve, write_part
+from belated.validation import Fieldless, format_value
+
+if TYPE_CHECKING:
+    from belated.learner.delays.known_law import DelayLaw
 
 LOOKED_AT = 200  # waits that are compared near each query, spread evenly over the order of asking
 MARGIN = 3.0  # in log-likelihood: how much better the query must predict the waits
@@ -205,8 +209,12 @@ class Nearest:
         return {"silence": self.name, "k": self.k}
 
 
-class Fading(Fieldless):
+@dataclass(frozen=True)
+class Fading:
     """It could be either: an unheard y_s counts as floor + p (belief - floor), p the probability that it still comes.
+
+    law   the law of the delays, where it is known: one of belated.delays, or a value of your own with rho(m), in the
+          unit of patience. None: learned from the delays so far
 
     p = (S(a) - S(∞)) / S(a) after a wait of a, S the survival of silence among all queries, or near x_s where the waits
     differ (1/2 while fewer than ten have come). Once patience has run out it counts with the share 1 - p: p = 1 is
@@ -220,15 +228,20 @@ class Fading(Fieldless):
     ...     return study.posterior([{"x": 1.0}]).mean[0]
     >>> bool(belief(silence.Floor()) < belief(silence.Fading()) < belief(silence.Unknown()))
     True
+    >>> from belated.delays import Fixed, Sometimes
+    >>> seldom, often = (silence.Fading(law=Sometimes(Fixed(5), share)) for share in (0.1, 0.9))
+    >>> bool(belief(seldom) < belief(often))  # what seldom comes is soon given up
+    True
     """
 
+    law: DelayLaw | None = None
     name = "fading"
     fills = "between"
     forgets = False
     uses_floor = True
 
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
-        p, never = estimate_arrival(h)
+        p, never = self._estimate_arrival(h)
         silent = ~h.known & ~h.gone
         unheard = np.full(len(h.X), np.nan)
         if np.any(silent):
@@ -237,8 +250,19 @@ class Fading(Fieldless):
         rows, y_tilde = _select_rows(h, ~h.gone & (share > NOTHING), unheard)[:2]
         return Filled(rows, y_tilde, share[rows], np.where(h.known, never, 1.0 - p)[rows])
 
+    def _estimate_arrival(self, h: History) -> tuple[Array, Array]:
+        if self.law is None:
+            return estimate_arrival(h)
+        from belated.learner.delays.known_law import compute_arrival
+
+        return compute_arrival(self.law, np.nan_to_num(h.waited))
+
     def spec(self) -> dict[str, object]:
-        return {"silence": self.name}
+        if self.law is None:
+            return {"silence": self.name}
+        from belated.learner.delays.known_law import write_law
+
+        return {"silence": self.name, "law": write_law(self.law)}
 
 
 def estimate_arrival(h: History) -> tuple[Array, Array]:
@@ -274,7 +298,7 @@ class Halfway:
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
         belief = fill_with_belief(h, heard)
         fill = np.where(h.pending, floor + self.share * (belief - floor), h.y)
-        rows, y_tilde, shares, widths = self.base.fill(h, floor, heard)
+        rows, y_tilde, shares, widths = fill_checked(self.base, h, floor, heard)
         farther = h.pending[rows] & (np.abs(fill[rows] - belief[rows]) < np.abs(y_tilde - belief[rows]))
         fill[rows] = np.where(farther, fill[rows], y_tilde)
         more = np.setdiff1d(np.flatnonzero(h.pending), rows)  # last, so that the base's rows stay factored
@@ -297,6 +321,21 @@ def fill_with_belief(h: History, heard: Callable[[], Posterior]) -> Array:
     return fill
 
 
+def fill_checked(silence: Silence, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
+    """What a silence fills in. One of the user's own is refused with its name where rows or numbers do not fit."""
+    filled = silence.fill(h, floor, heard)
+    if np.any(np.isnan(filled.y_tilde)):
+        raise InvalidInput(f"{silence!r} left an outcome unfilled")
+    if type(silence).__module__ != __name__:
+        rows = np.asarray(filled.rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or np.any((rows < 0) | (rows >= len(h.y))):
+            raise InvalidInput(f"{silence!r}: rows must be numbers of rows of the history (got {format_value(rows)})")
+        for what, values in (("y_tilde", filled.y_tilde), ("shares", filled.shares), ("widths", filled.widths)):
+            if values is not None:
+                check_returned(silence, what, values, rows.shape)
+    return filled
+
+
 SILENCES: dict[str, Silence] = {
     "floor": Floor(),
     "unknown": Unknown(),
@@ -308,5 +347,27 @@ SILENCES: dict[str, Silence] = {
 
 
 def read_silence(spec: Mapping[str, Any]) -> Silence:
-    """The silence that a `spec()` names."""
+    """The silence that `write_silence` wrote."""
+    if spec["silence"] not in SILENCES:
+        own: Silence = read_part("silence", spec)
+        return own
+    if "law" in spec:
+        from belated.learner.delays.known_law import read_law
+
+        return Fading(read_law(spec["law"]))
     return Nearest(spec["k"]) if spec["silence"] == "nearest" else SILENCES[spec["silence"]]
+
+
+def write_silence(silence: Silence) -> dict[str, object]:
+    """A silence as plain values: one of belated's by its own spec, any other by its registered name."""
+    known = SILENCES.get(silence.name)
+    return silence.spec() if type(known) is type(silence) else write_part("silence", silence)
+
+
+def find_silence(name: str) -> Silence | None:
+    """The silence of that name, belated's or registered, with the fields that it has by default."""
+    part = find_part("silence", name)
+    return SILENCES.get(name) if part is None else part()
+
+
+reserve("silence", *SILENCES)

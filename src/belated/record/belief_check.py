@@ -73,7 +73,8 @@ def _compute_belief(known: Knowledge, cache: Cache) -> tuple[Array, float] | Non
         posterior, mean, std = try_hyperparameters(fits, attempt)
     except NotPositiveDefinite:
         return None
-    sound = np.isfinite(mean) & (std >= 0) & (np.square(std) <= posterior.gp.kernel.diag(rows) * (1 + SAME))
+    most = np.inf if problem.algorithm.model.surrogate is not None else posterior.gp.kernel.diag(rows) * (1 + SAME)
+    sound = np.isfinite(mean) & (std >= 0) & (np.square(std) <= most)
     least = float(np.min(posterior.lams, initial=1.0))  # 0 where an outcome's own noise underflows
     condition = 1.0 + len(posterior.X) * posterior.gp.kernel.variance / least if least > 0 else math.inf
     return (np.stack([mean, np.square(std)]), EPSILON * condition) if np.all(sound) else None

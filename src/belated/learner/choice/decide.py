@@ -44,6 +44,7 @@ from belated.learner.history import History, scale_history
 from belated.learner.moment import Moment, RateBelief
 from belated.learner.policies import Policy, UncertaintySampling
 from belated.learner.silence import Floor, Halfway, Silence, Unknown
+from belated.learner.surrogate import believe_surrogate
 
 Result = TypeVar("Result")
 NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
@@ -140,6 +141,9 @@ def compute_belief(
     scale = find_scale(problem, h, fitted)
     scale = replace(scale, least=-np.inf) if exact else scale
     scaled, gp = scale_history(h, problem.bounds, scale), make_gp(problem, fitted, t)
+    own = problem.algorithm.model.surrogate
+    if own is not None:
+        return believe_surrogate(own, gp, silence, scaled, cache.memory, z), scale
     return believe(gp, silence, scaled, list_queries(problem), cache.memory, z, problem.algorithm.fill_noise), scale
 
 

@@ -21,6 +21,7 @@ from numpy.random import Generator
 
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array
+from belated.parts import check_returned, read_part, reserve, write_part
 from belated.validation import format_value, is_positive
 
 
@@ -64,8 +65,13 @@ class Kernel(Protocol):
 
 
 @dataclass(frozen=True)
-class _Radial(ABC):
-    """What SE and Matérn share: k = variance · φ(r²)."""
+class Radial(ABC):
+    """What stationary kernels share: k = variance · φ(r²). A kernel of your own can inherit from it.
+
+    >>> from belated import kernels
+    >>> issubclass(kernels.SE, kernels.Radial)
+    True
+    """
 
     lengthscale: float | tuple[float, ...] = 0.2
     variance: float = 1.0
@@ -82,11 +88,11 @@ class _Radial(ABC):
         object.__setattr__(self, "variance", float(self.variance))
 
     @abstractmethod
-    def _shape(self, r2: Array) -> Array:
+    def shape(self, r2: Array) -> Array:
         """φ(r²)."""
 
     @abstractmethod
-    def _shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
+    def shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
         """φ(r²) and dφ/d(r²)."""
 
     @abstractmethod
@@ -100,17 +106,17 @@ class _Radial(ABC):
         return r2
 
     def __call__(self, X: Array, Z: Array) -> Array:
-        return self.variance * self._shape(self._r2(X, Z))
+        return self.variance * self.shape(self._r2(X, Z))
 
     def diag(self, X: Array) -> Array:
         return np.full(len(X), self.variance)
 
     def slopes(self, X: Array, Z: Array) -> tuple[Array, list[Slope]]:
-        phi, slope = self._shape_and_slope(self._r2(X, Z))
+        phi, slope = self.shape_and_slope(self._r2(X, Z))
         inverse = np.broadcast_to(1.0 / np.square(np.asarray(self.lengthscale, dtype=float)), X.shape[1:])
         return self.variance * phi, [Slope(slice(0, X.shape[1]), inverse, self.variance * slope)]
 
-    def on(self, widths: Sequence[Sequence[int]]) -> _Radial:
+    def on(self, widths: Sequence[Sequence[int]]) -> Radial:
         flat = [w for part in widths for w in part]
         l = np.asarray(self.lengthscale, dtype=float)
         if l.ndim and len(l) != len(flat):
@@ -120,10 +126,12 @@ class _Radial(ABC):
     def lengthscales(self, D: int) -> Array:
         return np.broadcast_to(np.asarray(self.lengthscale, dtype=float), D)
 
-    def at(self, lengthscales: Array, variance: float) -> _Radial:
+    def at(self, lengthscales: Array, variance: float) -> Radial:
         return replace(self, lengthscale=tuple(lengthscales.tolist()), variance=float(variance))
 
     def spec(self) -> dict[str, object]:
+        if type(self).__name__ not in RADIAL:
+            return write_part("kernel", self)
         l = self.lengthscale
         return {
             "kernel": type(self).__name__,
@@ -133,7 +141,7 @@ class _Radial(ABC):
 
 
 @dataclass(frozen=True)
-class SE(_Radial):
+class SE(Radial):
     """k(x, z) = variance · exp(-r² / 2): the squared exponential kernel of the paper's experiments.
 
     >>> import numpy as np
@@ -142,11 +150,11 @@ class SE(_Radial):
     array([[1.   , 0.607, 0.   ]])
     """
 
-    def _shape(self, r2: Array) -> Array:
+    def shape(self, r2: Array) -> Array:
         r2 *= -0.5
         return np.exp(r2, out=r2)
 
-    def _shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
+    def shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
         phi = np.exp(-0.5 * r2)
         return phi, -0.5 * phi
 
@@ -156,7 +164,7 @@ class SE(_Radial):
 
 
 @dataclass(frozen=True)
-class Matern52(_Radial):
+class Matern52(Radial):
     """k(x, z) = variance · (1 + √5 r + 5r²/3) exp(-√5 r).
 
     >>> from belated import algorithms, kernels
@@ -164,10 +172,10 @@ class Matern52(_Radial):
     Matern52(lengthscale=0.2, variance=1.0)
     """
 
-    def _shape(self, r2: Array) -> Array:
-        return self._shape_and_slope(r2)[0]
+    def shape(self, r2: Array) -> Array:
+        return self.shape_and_slope(r2)[0]
 
-    def _shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
+    def shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
         r2 *= 5.0  # in place from here on: these arrays are large, and nobody else uses r²
         root = np.sqrt(r2)
         tail = np.exp(-root)
@@ -251,12 +259,29 @@ class Product:
         return {"kernel": "Product", "context": self.context.spec(), "query": self.query.spec(), "split": self.split}
 
 
+def check_kernel(kernel: Kernel, D: int, who: object) -> None:
+    """Refuse a kernel of the user's own (`who`) that does not return what the others rely on."""
+    X = np.linspace(0.0, 1.0, 3 * D).reshape(3, D)
+    K = check_returned(who, "k(X, X)", kernel(X, X), (3, 3))
+    again, slopes = kernel.slopes(X, X)
+    check_returned(who, "k(X, X) of slopes", again, (3, 3))
+    for each in slopes:
+        check_returned(who, "a slope", each.slope, (3, 3))
+    check_returned(who, "frequencies", kernel.frequencies(np.random.default_rng(0), 4, D), (4, D))
+    if not np.allclose(K, K.T) or not np.allclose(np.diag(K), kernel.variance) or not np.allclose(K, again):
+        raise InvalidInput(f"{type(who).__name__}: k must be symmetric, k(x, x) its variance, and slopes must agree")
+
+
 def read_kernel(spec: dict[str, Any]) -> Kernel:
     """The kernel that a `spec()` names."""
     if spec["kernel"] == "Product":
         return Product(read_kernel(spec["context"]), read_kernel(spec["query"]), spec["split"])
+    if spec["kernel"] not in RADIAL:
+        own: Kernel = read_part("kernel", spec)
+        return own
     l = spec["lengthscale"]
     return RADIAL[spec["kernel"]](tuple(l) if isinstance(l, list) else l, spec["variance"])
 
 
 RADIAL: dict[str, type[SE] | type[Matern52]] = {"SE": SE, "Matern52": Matern52}
+reserve("kernel", "Product", *RADIAL)

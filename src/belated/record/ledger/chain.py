@@ -22,7 +22,7 @@ from belated.record.events import Event, event_from_dict, parse_plain, parse_tog
 
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what decoding a damaged row raises
 NONE = (-1).to_bytes(8, "big", signed=True)  # the length of what is not there
-PART = 10_000  # events that are read at once
+PART = 1000  # events that are read at once
 Columns = tuple[str, int | None, str | None, int, str]  # kind, number, key, part, body
 
 
