@@ -14,7 +14,7 @@ from tests.test_docs import README, ROOT, blocks_of
 
 pytestmark = pytest.mark.wheel
 
-EXTRAS = {"matplotlib", "psycopg", "sklearn", "pooch", "torch", "optuna", "pytest", "pandas"}
+EXTRAS = {"matplotlib", "psycopg", "sklearn", "pooch", "torch", "optuna", "pytest", "pandas", "jinja2", "openpyxl"}
 PIP = ("-m", "pip", "--disable-pip-version-check", "-q")
 
 
@@ -51,6 +51,7 @@ def test_the_wheel_holds_the_package_and_its_metadata_alone(wheel: Path) -> None
     assert name == "belated"
     assert outside == []
     assert {"belated/py.typed", "belated/record/ledger/sqlite.sql", "belated/record/ledger/postgres.sql"} <= set(names)
+    assert "belated/report/page.html" in names
 
 
 def test_the_wheel_has_the_version_of_the_package(wheel: Path) -> None:

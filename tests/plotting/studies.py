@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any
 
 import belated
 from belated import Choice, Integer, Points, Real, Study
@@ -143,22 +144,25 @@ def make_lab() -> Study:
         seed=1,
         clock=lambda: now[0],
     )
+
+    def extract(params: Mapping[str, Any]) -> float:
+        return 80 - abs(params["temperature"] - 62) / 2 - abs(params["stages"] - 5) + 3 * (params["solvent"] == "water")
+
     for i in range(40):
         trial = study.ask()
         now[0] += 0.4 * DAY
         waiting.append((now[0] + (1 + 7 * i % 5) * DAY, trial))
-        for due in [due for due in waiting if due[0] <= now[0]]:
-            waiting.remove(due)
-            at, trial = due
+        for at, trial in [due for due in waiting if due[0] <= now[0]]:
+            waiting.remove((at, trial))
             if trial.number % 13 == 5:
                 study.fail(trial, "lost")
             elif trial.number % 17 == 9:
                 study.fail(trial, "infeasible")
             else:
-                study.tell(
-                    trial, 80 - abs(trial.params["temperature"] - 62) / 2 - abs(trial.params["stages"] - 5), at=at
-                )
-    study.amend(1, 55.2, reason="digits swapped in the notebook")
+                typed = 96.5 if trial.number == 1 else extract(trial.params)
+                study.tell(trial, typed, at=at)
+        if i == 20:
+            study.amend(1, extract(study.trial(1).params), reason="digits swapped in the notebook")
     study.amend(floor=-1.0, reason="the sensor <drifts> below zero")
     return study
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from belated.delays.report import DelayReport
 from belated.errors import SilenceWarning
 from belated.learner.blas import describe_versions
-from belated.plotting.study.marks import choose_unit
+from belated.plotting.study.marks import choose_unit, describe_patience
 from belated.plotting.study.view import StudyView, ViewedStudy, format_expected
 from belated.record.events import Adjusted, Amended, Asked, Event, Failed, Told
 from belated.results import BestQuery, Trial
@@ -104,7 +104,11 @@ def describe_silence(view: StudyView) -> list[str]:
     if math.isinf(patience.m):
         return [meaning.format(floor=worst), "Nothing is ever late: there is no patience."]
     late = "Late outcomes are used too." if settings.late == "use" else "Late outcomes are kept, and not used."
-    return [meaning.format(floor=worst), f"Patience is {patience}: what comes after it is late.", late]
+    return [
+        meaning.format(floor=worst),
+        f"Patience is {describe_patience(patience)}: what comes after it is late.",
+        late,
+    ]
 
 
 def tabulate_space(space: Space) -> ReportTable:
@@ -222,7 +226,7 @@ def tabulate_amendments(view: StudyView, events: Sequence[Event]) -> ReportTable
             )
             rows.append(["the study", ", ".join(words), event.reason, format_date(view, event.at)])
         elif isinstance(event, Adjusted):
-            rows.append(["patience", describe_patience(event), event.reason, format_date(view, event.at)])
+            rows.append(["patience", describe_adjustment(event), event.reason, format_date(view, event.at)])
     return ReportTable(
         ["what", f"change ({settings.outcome_label})", "reason", "on"],
         rows[-MOST_ROWS:],
@@ -230,7 +234,7 @@ def tabulate_amendments(view: StudyView, events: Sequence[Event]) -> ReportTable
     )
 
 
-def describe_patience(event: Adjusted) -> str:
+def describe_adjustment(event: Adjusted) -> str:
     if not event.by_clock:
         return format_count(int(event.m), "round")
     size, unit = choose_unit(event.m)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 import belated
+from belated.patience import Patience
 from belated.plotting.study import page as drawing
 from belated.plotting.study.beliefs import needs_slant
-from belated.plotting.study.marks import BLUE, CROWDED, ORANGE, VERMILLION, choose_unit
+from belated.plotting.study.marks import BLUE, CROWDED, ORANGE, VERMILLION, choose_unit, describe_patience
 from belated.plotting.study.outcomes import compute_rate_so_far
 from belated.plotting.study.page import draw_study
 from belated.plotting.study.view import format_expected, read_study_view
@@ -236,3 +238,17 @@ def test_the_rate_so_far_is_what_came_per_person_shown() -> None:
     (rate,) = compute_rate_so_far(view, np.array([view.now]), view.asked, view.told)
     people = sum(trial.shown or 0 for trial in view.trials)
     assert rate == pytest.approx(sum(trial.converted or 0 for trial in view.trials) / people)
+
+
+@pytest.mark.parametrize(
+    ("patience", "words"),
+    [
+        (Patience(1.5384929180145264, by_clock=True, auto=True), "auto-clock, now 1.54e+03 milliseconds"),
+        (Patience(349601.0, by_clock=True, auto=True), "auto-clock, now 4.05 days"),
+        (Patience(math.inf, by_clock=True, auto=True), "auto-clock"),
+        (Patience(20, auto=True), "auto, now 20 rounds"),
+        (Patience.of("36h"), "36h"),
+    ],
+)
+def test_a_patience_that_the_study_chose_is_rounded(patience: Patience, words: str) -> None:
+    assert describe_patience(patience) == words

@@ -83,8 +83,12 @@ def read_text(path: Path) -> str:
 
 def find_cut_line(path: Path) -> int | None:
     """The number of the last line, if it has no newline at its end: such a file may be cut off."""
-    text = read_text(path)
-    return text.count("\n") + 1 if text and not text.endswith(("\n", "\r")) else None
+    try:
+        with path.open("rb") as file:
+            whole = file.seek(0, os.SEEK_END) == 0 or (file.seek(-1, os.SEEK_END), file.read())[1] in (b"\n", b"\r")
+    except (OSError, ValueError):
+        whole = False  # read_text says what is wrong
+    return None if whole else read_text(path).count("\n") + 1
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -129,9 +129,10 @@ def format_caption(view: StudyView, best: BestQuery, wide: float) -> str:
     how = (
         "every point of the list; the star is recommended" if view.slices[0].whole else "through the recommended point"
     )
-    text = f"{how}, where the {best.quantity} is {goal}{where}"
+    text = f"{how}, where the {best.quantity} is {goal}"
     if wide < NARROW:
         return textwrap.shorten(text, int(12 * wide), placeholder=" …")
+    text += where
     return textwrap.shorten(f"{text}, {view.expected}:  {listed(best.params)}", int(12 * wide), placeholder=" …")
 
 

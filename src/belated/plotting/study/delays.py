@@ -17,6 +17,7 @@ from belated.plotting.study.marks import (
     Box,
     StudyPage,
     choose_unit,
+    describe_patience,
     draw_density,
     write_note,
 )
@@ -53,6 +54,7 @@ def draw_delays(page: StudyPage, box: Box, view: StudyView) -> None:
     fit_ticks(axes, box.wide, whole=not view.by_clock)
     if not survival.n:
         axes.set_xticks([])
+        axes.set_xlabel("")
         axes.grid(False)
         write_note(axes, "no delays seen yet")
         return
@@ -98,7 +100,7 @@ def mark_patience(axes: Axes, view: StudyView, m: float, longest: float, reach: 
     """Where patience ends, and which share is heard by then, if that is known."""
     known = m <= longest or view.survival.at(longest) == 0
     within = f"{100 * view.survival.rho(m):.0f} % in time, by estimate" if known else "nothing has waited so long"
-    text = f"patience {view.study.settings.patience}\n{within}"
+    text = f"patience {describe_patience(view.study.settings.patience)}\n{within}"
     if m <= reach:
         axes.axvline(m / unit, **PATIENCE)
     right = m > 0.5 * reach

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from belated.plotting.study.beliefs import PanelGrid, draw_beliefs
 from belated.plotting.study.delays import draw_delays
-from belated.plotting.study.marks import Box, StudyPage, clip_text, format_value
+from belated.plotting.study.marks import Box, StudyPage, clip_text, describe_patience, format_value
 from belated.plotting.study.outcomes import draw_outcomes, measure_lanes
 from belated.plotting.study.view import StudyView
 from belated.plotting.style import INK, SOFT, make_page, save_page, use_style
@@ -41,7 +41,7 @@ def draw_study(view: StudyView, out: Path, dpi: int = 150) -> None:
 def write_words(page: StudyPage, view: StudyView) -> None:
     """The study's name, its question, its counts and its settings."""
     settings = view.study.settings
-    patience = "no patience" if math.isinf(settings.patience.m) else f"patience {settings.patience}"
+    patience = "no patience" if math.isinf(settings.patience.m) else f"patience {describe_patience(settings.patience)}"
     setting = (
         f"{settings.objective.goal.capitalize()}; silence: {settings.silence.name}; {patience}; "
         f"late outcomes are {'used' if settings.late == 'use' else 'not used'}; algorithm: {settings.algorithm.name}."
