@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -119,6 +120,25 @@ def test_the_evidence_and_its_gradient(name, given_kernel, own, weak, mean, lam)
         assert gp.kernel == kernel
     if lam is not None:
         assert gp.lam == lam
+
+
+def test_a_context_may_have_a_prior_of_its_own():
+    """The difference to one prior for all is what the first lengthscale's two priors differ by."""
+    X, y = sample()
+    one, own = (
+        NegativeLogPosterior(
+            FitSettings(KERNELS["context and query"], GROUPS, prior=replace(WEAK, context=context), contexts=1),
+            X,
+            y,
+            noises("all"),
+        )
+        for context in (None, (1.0, 0.2))
+    )
+    theta = one.pack(GP(KERNELS["context and query"], 0.02)) + 0.1
+    (value, gradient), (own_value, own_gradient) = one(theta), own(theta)
+    z, own_z = (theta[0] - math.log(0.5)) / 1.0, (theta[0] - 1.0) / 0.2
+    assert own_value - value == pytest.approx(0.5 * own_z**2 - 0.5 * z**2)
+    assert_allclose(own_gradient - gradient, [own_z / 0.2 - z, 0, 0, 0, 0], atol=1e-9)
 
 
 @pytest.mark.parametrize("mean", ["zero", "constant"])
