@@ -88,8 +88,9 @@ def summarize_study(study: Study, trials: Sequence[Trial]) -> dict[str, Any]:
 
 
 def format_studies(every: list[dict[str, Any]]) -> str:
-    rows = [[each["study"], *(str(each["counts"][status]) for status in STATUSES)] for each in every]
-    return format_table(["study", *STATUSES], rows)
+    shown = [status for status in STATUSES if status != "counted" or any(each["counts"][status] for each in every)]
+    rows = [[each["study"], *(str(each["counts"][status]) for status in shown)] for each in every]
+    return format_table(["study", *shown], rows)
 
 
 def add_age(trial: Trial, now: float, last: int) -> dict[str, Any]:
