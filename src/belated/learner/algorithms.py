@@ -202,7 +202,7 @@ DEFAULT = Algorithm(
     name="default",
     moves=(Move(Overtaking()), Move(UCB(), share=0.5), Move(Overtaking()), Move(ThompsonSampling(), beta=ONE)),
     cumulative_moves=(Move(LogEI()), Move(UCB(), share=0.5, beta=ONE)),
-    conversion_moves=(Move(RelativeUCB(), beta=ONE),),
+    conversion_moves=(Move(RelativeUCB(), beta=Constant(0.7)),),
     width=BetaWidth(Constant(2.0)),
     model=Model(scaling=Robust(), shape=Matern52(0.3), mean="constant", noise="by outcome"),
     fitting=Fitting(
