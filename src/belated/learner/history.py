@@ -95,6 +95,12 @@ class History:
         return np.where(np.isnan(self.lams), gp.lam, self.lams)
 
 
+def coarsen_ages(h: History) -> History:
+    """The same with ages rounded down to a thousandth of patience, for a fit: so it stays the same for some time."""
+    step = h.m / 1000.0
+    return replace(h, age=np.floor(h.age / step + 1e-6) * step) if 0.0 < step < np.inf else h
+
+
 def unroll_counts(h: History) -> History:
     """The same with a row for every person, as a method learns from it that knows no counts."""
     counts = h.counts

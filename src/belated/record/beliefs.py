@@ -19,7 +19,7 @@ from belated.learner.choice.candidates import find_best
 from belated.learner.choice.decide import FailureLog, compute_belief, is_look_fit_due, try_hyperparameters, try_refit
 from belated.learner.choice.problem import Cache, Hyperparameters, Problem, Situation
 from belated.learner.gp.scale import RateScale, Scale
-from belated.learner.history import History
+from belated.learner.history import History, coarsen_ages
 from belated.learner.policies import Greedy
 from belated.record.choices import Knowledge, narrow_to_epoch
 from belated.results import Belief
@@ -83,8 +83,10 @@ def _fit_for_look(
     if not is_look_fit_due(problem, h, t, fits):
         return None
     parts = [h.y, h.lams, h.seen, h.settled, h.pending]
+    if problem.conversions:
+        parts.append(coarsen_ages(h).age)
     if h.counts is not None:
-        parts += [h.counts.shown, h.counts.converted, h.counts.age]
+        parts += [h.counts.shown, h.counts.converted, h.counts.age, h.counts.arrivals]
     key = hash((t, len(fits), problem.bounds, *(part.tobytes() for part in parts)))
     if key not in cache.looks:
         cache.looks = {key: try_refit(problem, h, t, fits[-1] if fits else None, FailureLog())}

@@ -40,7 +40,7 @@ from belated.learner.conversions import (
 from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
 from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.scale import RateScale, Scale, describe_stand_in
-from belated.learner.history import History, scale_history
+from belated.learner.history import History, coarsen_ages, scale_history
 from belated.learner.moment import Moment, RateBelief
 from belated.learner.policies import Policy, UncertaintySampling
 from belated.learner.silence import Floor, Halfway, Silence, Unknown
@@ -89,7 +89,7 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
 
 def refit_rates(problem: Problem, h: History, t: int, start: GP, *, fitted: bool) -> Hyperparameters:
     """New hyperparameters of the belief about rates: what a cell says and what is believed depend on each other."""
-    cells = count_conversions(h, problem.silence)
+    cells = count_conversions(coarsen_ages(h), problem.silence)
     gp = start if fitted else adjust_prior(start, cells)
     settings = FitSettings(
         problem.kernel,
