@@ -29,7 +29,7 @@ from belated.learner.confidence import (
     theorem3,
 )
 from belated.learner.delays.distributions import Poisson
-from belated.plotting.style import COLOUR, INK, SOFT, render_png, use_style
+from belated.plotting.style import COLOUR, INK, SOFT, label_powers, render_png, use_style
 from reproduction.report.document import Block, Heading, Paragraph, Picture, TableBlock
 from reproduction.report.formatting import count_decimals, format_summary
 from reproduction.report.layout import LineEnd, LineStyle, finish_axes, make_stacked_page
@@ -312,6 +312,8 @@ def draw_picture(found: Mapping[Quantity, SeedValues]) -> bytes:
         for axes, name in zip(both, ALGORITHMS, strict=True):
             axes.set_xscale("log")
             axes.set_yscale("log")
+            label_powers(axes.xaxis)
+            label_powers(axes.yaxis)
             axes.set_xlim(1, 1.05 * last)
             axes.set_ylim(0.3, 3 * top)
             _draw_lines(axes, name, found)

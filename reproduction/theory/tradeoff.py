@@ -16,7 +16,7 @@ import numpy as np
 from belated.comparison.statistics import compare_pairs, holm, summarize
 from belated.learner.confidence import Theory
 from belated.learner.delays.distributions import Distribution, Geometric, Poisson
-from belated.plotting.style import COLOUR, render_png, use_style
+from belated.plotting.style import COLOUR, label_powers, render_png, use_style
 from reproduction.report.document import Block, Heading, Paragraph, Picture, TableBlock
 from reproduction.report.formatting import count_decimals, format_summary
 from reproduction.report.layout import LineEnd, LineStyle, average_runs, finish_axes, make_stacked_page
@@ -168,6 +168,7 @@ def _draw_bounds(axes: Axes, found: Mapping[Quantity, SeedValues]) -> None:
     curves = {law: found[Quantity(EXPERIMENT, law, BOUND)] for law in LAWS}
     lowest = 10 ** math.floor(math.log10(min(float(np.min(each.mean)) for each in curves.values())))
     axes.set_yscale("log")
+    label_powers(axes.yaxis)
     axes.set_ylim(lowest, 100 * lowest)
     for law, each in curves.items():
         m = find_least(each)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from belated.plotting import style
-from belated.plotting.style import find_boxes, push_apart
+from belated.plotting.style import find_boxes, push_apart, write_power
 
 GAP, LOW = 0.05, 0.01
 
@@ -43,3 +43,10 @@ def test_the_font_that_has_most_of_the_missing_letters_comes_first(monkeypatch: 
     monkeypatch.setattr(style, "find_missing", lambda letters, path: letters - frozenset(entries[path]))
     assert style.find_fonts(frozenset("abcx")) == ("two",)
     assert style.find_fonts(frozenset("yf")) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "written"), [(0.01, "0.01"), (1.0, "1"), (1000.0, "1000"), (1e4, "10⁴"), (1e-6, "10⁻⁶"), (30.0, "")]
+)
+def test_powers_are_written_in_plain_letters(value: float, written: str) -> None:
+    assert write_power(value) == written

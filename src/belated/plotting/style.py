@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from belated.errors import Unavailable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; the lines also differ in dashes and marks.
@@ -132,6 +134,23 @@ def find_missing(letters: frozenset[str], path: str) -> frozenset[str]:
 
     font = get_font(path)
     return frozenset(letter for letter in letters if letter.isprintable() and not font.get_char_index(ord(letter)))
+
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def label_powers(axis: Axis) -> None:
+    """Write the ticks of a logarithmic axis in plain letters: 0.01, 1, 100, 10⁴."""
+    axis.set_major_formatter(lambda value, _place: write_power(value))
+
+
+def write_power(value: float) -> str:
+    """A power of ten as people write it; other values not at all."""
+    exponent = math.log10(value) if value > 0 else math.nan
+    if not math.isclose(exponent, round(exponent), abs_tol=1e-6):
+        return ""
+    short = -2 <= round(exponent) <= 3
+    return f"{10.0 ** round(exponent):g}" if short else f"10{str(round(exponent)).translate(SUPERSCRIPTS)}"
 
 
 def make_page(width: float, height: float) -> Figure:
