@@ -50,6 +50,7 @@ from belated.record.choices import (
     find_worst,
     gather_knowledge,
     prepare_choice,
+    prepare_fit,
     replay_choice,
 )
 from belated.record.events import (
@@ -61,6 +62,7 @@ from belated.record.events import (
     Ended,
     Event,
     Failed,
+    Refitted,
     Refused,
     Repeated,
     Told,
@@ -900,6 +902,34 @@ class Study:
         with hold(self._lock):
             self._sync()
             return list(self._state.fits)
+
+    def refit(self) -> Hyperparameters | None:
+        """Fit the hyperparameters now and record them; the next asks, of any worker, use them. None: nothing to fit.
+
+        An ask fits by itself as long as that is quick. Where it would take more than some two CPU seconds (thousands of
+        different queries) it keeps the last hyperparameters, and its trial says so: then call this now and then.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = [study.add({"x": x}, x * (1 - x)) for x in (0.0, 0.3, 0.9)]
+        >>> study.refit() == study.hyperparameters()[-1]
+        True
+        """
+        with self._ledger.lock_asks(self._sync, self._head) as turn:
+            self._sync(turn)
+
+            def events() -> list[Refitted]:
+                with self._hold_state() as state:
+                    if state.closed:
+                        raise Closed
+                    at = self._read_clock()
+                    compute = prepare_fit(state, at)
+                with use_one_thread():
+                    found = compute()
+                return [] if found is None else [Refitted(fitted=found.to_dict(), at=at)]
+
+            written = self._write(events, turn)
+            return Hyperparameters.from_dict(written[0].fitted) if written else None
 
     @property
     def rounds(self) -> int:

@@ -45,6 +45,7 @@ COMMANDS = {
     ),
     "export": ("belated.cli.export", "Write every trial as CSV, JSON lines or a workbook."),
     "import": ("belated.cli.import_", "Add trials from CSV, a workbook or JSON lines."),
+    "refit": ("belated.cli.refit", "Fit the hyperparameters ahead of time, once or every hour."),
     "check": ("belated.cli.check", "Check the record of a study."),
     "backup": ("belated.cli.backup", "Write every study of a store, whole, into a new file."),
     "restore": ("belated.cli.restore", "Put the studies of a backup into a store."),

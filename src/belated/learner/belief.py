@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Protocol
@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Mask
+from belated.learner.gp.merging import group_rows
 from belated.learner.gp.posterior import GP, GrowingPosterior, Posterior
+from belated.learner.gp.summary import SIZES, choose_centres
 from belated.learner.history import History, order_by_arrival
 from belated.learner.silence import Filled, Silence, fill_checked, fill_with_belief
 
@@ -83,17 +85,38 @@ class FactorCache:
     heard: GrowingPosterior = field(default_factory=GrowingPosterior)
     belief: GrowingPosterior = field(default_factory=GrowingPosterior)
 
+    def __post_init__(self) -> None:
+        self.belief.store = self.heard.store  # what is old is the same for both, as a rule
 
-def fill_outcomes(gp: GP, silence: Silence, h: History, memory: FactorCache) -> tuple[Filled, Callable[[], Posterior]]:
+
+def fill_outcomes(
+    gp: GP, silence: Silence, h: History, memory: FactorCache, centres: Sequence[int] = ()
+) -> tuple[Filled, Callable[[], Posterior]]:
     """The rows of a belief with their ỹ, and what gives the belief from the known rows alone."""
     lams, known = h.own_lams(gp), count_infeasible(gp, h)
     rows = order_by_arrival(h)
 
     @cache
     def believe_heard() -> Posterior:
-        return memory.heard.condition(gp, h.number[rows], h.X[rows], known.y[rows], lams[rows], points=h.point[rows])
+        return memory.heard.condition(
+            gp, h.number[rows], h.X[rows], known.y[rows], lams[rows], points=h.point[rows], centres=centres
+        )
 
     return fill_silence(gp, silence, known, believe_heard), believe_heard
+
+
+def find_centres(gp: GP, h: History) -> tuple[int, ...]:
+    """The numbers of the queries around which a belief from this history is summarised; none where it is exact.
+
+    They are known, and old enough to be summarised in the order of arrival and in that of asking."""
+    rows = order_by_arrival(h)
+    rows = rows[group_rows(h.point[rows]).first]
+    rows = rows[: SIZES.count_summarised(len(rows))]
+    rows = np.sort(rows[h.number[rows] <= SIZES.count_summarised(len(h.number))])
+    if not len(rows):
+        return ()
+    chosen = choose_centres(gp.kernel, h.X[rows], h.own_lams(gp)[rows], SIZES.centres)
+    return tuple(h.number[rows[chosen]].tolist())
 
 
 def count_infeasible(gp: GP, h: History) -> History:
@@ -118,6 +141,7 @@ def believe(
     memory: FactorCache | None = None,
     z: Array | None = None,
     fill_noise: float = 0.0,
+    centres: Sequence[int] = (),
 ) -> ModelBelief:
     """The belief from a history, with the pending filled by a silence.
 
@@ -125,10 +149,12 @@ def believe(
 
     With `fill_noise` a pending query that is filled far from the belief is an outcome with its own noise: its standard
     deviation is that share of the distance. So a fill counts in full where little is known, and hardly at all near
-    outcomes that were heard."""
+    outcomes that were heard.
+
+    `centres` are numbers of queries around which very many rows are summarised (gp/summary.py)."""
     memory = memory or FactorCache()
     lams = h.own_lams(gp)
-    (rows, y_tilde, shares, widths), heard = fill_outcomes(gp, silence, h, memory)
+    (rows, y_tilde, shares, widths), heard = fill_outcomes(gp, silence, h, memory, centres)
     if fill_noise:  # fills change from ask to ask: their rows come last, so that the factor of the others is kept
         last = np.lexsort((h.order[rows], h.pending[rows]))
         rows, y_tilde = rows[last], y_tilde[last]
@@ -139,5 +165,5 @@ def believe(
         points = 2 * points + h.pending[rows]
         distance = np.nan_to_num(y_tilde - fill_with_belief(h, heard)[rows])
         own = np.where(h.pending[rows], np.maximum(own, np.square(fill_noise * distance)), own)
-    posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q, points)
+    posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q, points, centres)
     return ModelBelief(posterior, h.known[rows], h.recent[rows], np.empty(0) if z is None else z, widths)

@@ -40,6 +40,7 @@ from belated.record.events import (
     Ended,
     Event,
     Failed,
+    Refitted,
     Refused,
     Repeated,
     Told,
@@ -238,6 +239,9 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
                 flag("I9", None, fault)
                 return Counter(events=len(events))
             patience = event.m
+        elif isinstance(event, Refitted):
+            if event.fitted.get("number") != last + 1:
+                flag("I4", None, f"hyperparameters were fitted for another query than trial {last + 1}, the next one")
         elif isinstance(event, Ended):
             ended = min(ended, position)
         if isinstance(event, Told | Converted | Repeated) and event.key is not None:

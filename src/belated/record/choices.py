@@ -11,7 +11,7 @@ import numpy as np
 from belated.learner.arrays import Array, Mask
 from belated.learner.blas import describe_versions, forget_threads, use_one_thread
 from belated.learner.choice.candidates import SAME
-from belated.learner.choice.decide import adapt_silence, decide, measure_shortfall, recall
+from belated.learner.choice.decide import FailureLog, adapt_silence, decide, measure_shortfall, recall, try_refit
 from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
 from belated.learner.gp.domain import Finite
 from belated.learner.history import History
@@ -103,6 +103,13 @@ def find_situation(state: State, now: float, z: Array, fixed: Params | None = No
 def _list_out(state: State, h: History) -> Mask:
     """The queries that are pending, and those that expired without information."""
     return h.pending | (~h.known & ~h.gone) if state.settings.silence.forgets else h.pending
+
+
+def prepare_fit(state: State, now: float) -> Callable[[], Hyperparameters | None]:
+    """New hyperparameters for the next query, still to be computed; None where there is nothing to fit."""
+    problem, t = state.problem, state.next_number
+    history, fits = recall(problem, state.history_for_choice(now)[0], list(state.fits), t)
+    return partial(try_refit, problem, history, t, fits[-1] if fits else None, FailureLog())
 
 
 def find_worst(state: State, now: float) -> WorstValue:

@@ -119,13 +119,21 @@ class Adjusted:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Refitted:
+    """Hyperparameters were found ahead of time; the choices that follow use them."""
+
+    fitted: Mapping[str, Any]
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Ended:
     """The study was closed."""
 
     at: float
 
 
-Event = Asked | Told | Converted | Counted | Repeated | Refused | Failed | Amended | Adjusted | Ended
+Event = Asked | Told | Converted | Counted | Repeated | Refused | Failed | Amended | Adjusted | Refitted | Ended
 
 KINDS: dict[str, type[Event]] = {
     "asked": Asked,
@@ -137,6 +145,7 @@ KINDS: dict[str, type[Event]] = {
     "failed": Failed,
     "amended": Amended,
     "patience": Adjusted,
+    "refitted": Refitted,
     "closed": Ended,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}

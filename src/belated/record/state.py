@@ -87,6 +87,8 @@ class State:
             self._objectives.append((self.position, objective))
         elif kind == "patience":
             self.settings = replace(self.settings, patience=replace(self.settings.patience, m=plain["m"]))
+        elif kind == "refitted":
+            self.fits.append(Hyperparameters.from_dict(plain["fitted"]))
         elif kind == "closed":
             self.closed = True
 

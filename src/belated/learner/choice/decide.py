@@ -15,7 +15,7 @@ from numpy.random import Generator
 from belated.errors import Contradiction, NotPositiveDefinite
 from belated.learner.algorithms import Move
 from belated.learner.arrays import Array
-from belated.learner.belief import ChoiceBelief, ModelBelief, believe
+from belated.learner.belief import ChoiceBelief, ModelBelief, believe, find_centres
 from belated.learner.choice.candidates import (
     SAME,
     AtContext,
@@ -25,6 +25,7 @@ from belated.learner.choice.candidates import (
     list_queries,
     plan_search,
 )
+from belated.learner.choice.fit_cost import is_affordable
 from belated.learner.choice.maximize import spread_candidates
 from belated.learner.choice.problem import Cache, Decision, Hyperparameters, KeptMoment, Problem, Situation
 from belated.learner.confidence import Constant, gamma_bound, greedy_gain
@@ -49,6 +50,7 @@ from belated.learner.surrogate import believe_surrogate
 Result = TypeVar("Result")
 NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
 RATE_PASSES = 2
+POSTPONED = "kept the last hyperparameters: a fit is due and takes long here (study.refit makes it ahead of time)"
 SURVIVED = (*NUMERICS, MemoryError)  # what an ask falls back from
 
 
@@ -84,7 +86,8 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
     )
     gp = fit(settings, start, data.X, data.y, data.lams, data.shares)
     scale = data.scale if algorithm.model.scaling.lasting else None
-    return Hyperparameters(gp, scale, t, h.heard, h.settled_count)
+    centres = find_centres(gp, scale_history(h, problem.bounds, data.scale))
+    return Hyperparameters(gp, scale, t, h.heard, h.settled_count, centres)
 
 
 def refit_rates(problem: Problem, h: History, t: int, start: GP, *, fitted: bool) -> Hyperparameters:
@@ -145,7 +148,8 @@ def compute_belief(
     own = problem.algorithm.model.surrogate
     if own is not None:
         return believe_surrogate(own, gp, silence, scaled, cache.memory, z), scale
-    return believe(gp, silence, scaled, list_queries(problem), cache.memory, z, problem.algorithm.fill_noise), scale
+    centres, Q = () if fitted is None else fitted.centres, list_queries(problem)
+    return believe(gp, silence, scaled, Q, cache.memory, z, problem.algorithm.fill_noise, centres), scale
 
 
 def believe_in_rates(
@@ -220,19 +224,22 @@ def decide(
     if is_opening(problem, h, t):
         return Decision(fill_space(problem, situation, h, rng))
     due = is_fit_due(problem, h, t - len(situation.fresh), fits)  # once for all choices of a moment
+    postponed = due and needs_fit(problem, h, t) and not is_affordable(problem, h, fits)
     state = rng.bit_generator.state
     failures = FailureLog()
-    for note, fitted in list_attempts(problem, h, t, fits, due, failures):
+    for note, fitted in list_attempts(problem, h, t, fits, due and not postponed, failures):
         rng.bit_generator.state = state
         try:
-            x = choose(problem, h, situation, fitted, rng, cache)
+            x, belief = choose(problem, h, situation, fitted, rng, cache)
         except SURVIVED as error:
             failures.add(error)
             if isinstance(error, MemoryError):
                 cache.clear()  # what is kept may be half-written, and its memory is needed
             continue
-        notes = "; ".join(filter(None, [describe_floor(problem, h, situation), failures.explain(note)]))
-        return Decision(x, notes, fitted if fitted is not None and fitted.number == t else None)
+        notes = [describe_floor(problem, h, situation), describe_summary(problem, belief)]
+        notes += [POSTPONED if postponed else "", failures.explain(note)]
+        found = fitted is not None and all(fitted is not each for each in fits)
+        return Decision(x, "; ".join(filter(None, notes)), fitted if found else None)
     rng.bit_generator.state = state
     return Decision(fill_space(problem, situation, h, rng), failures.explain("fell back to a space-filling point"))
 
@@ -254,6 +261,8 @@ class FailureLog:
 def is_fit_due(problem: Problem, h: History, t: int, fits: Sequence[Hyperparameters]) -> bool:
     """Whether to fit before query t is chosen."""
     last = fits[-1] if fits else None
+    if last is not None and last.number == t:  # found ahead of time
+        return False
     before = problem.epoch_start(t) - 1
     previous = max(h.newest_choice, before) - before
     schedule, fitted_for = problem.algorithm.fitting.schedule, last.number - before if last else None
@@ -265,8 +274,9 @@ def is_look_fit_due(problem: Problem, h: History, t: int, fits: Sequence[Hyperpa
     """Whether to fit before the belief is shown: as before an ask, where fits are eager; else as the outcomes grow."""
     schedule = problem.algorithm.fitting.schedule
     if schedule.eager:
-        return is_fit_due(problem, h, t, fits)
-    return schedule.every is not None and (not fits or has_grown(h, fits[-1]))
+        return is_fit_due(problem, h, t, fits) and is_affordable(problem, h, fits)
+    grown = schedule.every is not None and (not fits or has_grown(h, fits[-1]))
+    return grown and is_affordable(problem, h, fits)
 
 
 def is_opening(problem: Problem, h: History, t: int) -> bool:
@@ -300,6 +310,15 @@ def describe_floor(problem: Problem, h: History, situation: Situation) -> str:
     return describe_stand_in(problem.bounds.stand_in(h.y[h.seen]))
 
 
+def describe_summary(problem: Problem, belief: ChoiceBelief) -> str:
+    """A note on the approximation, where the belief is one."""
+    if problem.conversions or problem.algorithm.model.surrogate is not None:
+        return ""
+    posterior = belief.posterior
+    M = len(posterior.summarised)
+    return f"approximate: {int(np.sum(posterior.place < M))} outcomes are summarised around {M} queries" if M else ""
+
+
 def find_silence(problem: Problem, situation: Situation) -> Silence:
     """The silence that fills the pending for this query.
 
@@ -331,7 +350,8 @@ def list_attempts(
     instead = "the last good" if fits else "prior"
     yield f"fell back to {instead} hyperparameters" if failed else "", fresh or last
     may_fit = problem.algorithm.fitting.schedule.every is not None
-    if may_fit and fresh is None and (again := try_refit(problem, h, t, None, failures)) is not None:
+    may_fit = may_fit and fresh is None and is_affordable(problem, h, fits)
+    if may_fit and (again := try_refit(problem, h, t, None, failures)) is not None:
         yield "fell back to refitted hyperparameters", again
     for older in reversed(fits if fresh is not None else fits[:-1]):
         yield "fell back to the last good hyperparameters", older
@@ -399,7 +419,7 @@ def prepare_choice(
 
 def choose(
     problem: Problem, h: History, situation: Situation, fitted: Hyperparameters | None, rng: Generator, cache: Cache
-) -> Array:
-    """The argmax of the algorithm's policy over the space, for these hyperparameters."""
+) -> tuple[Array, ChoiceBelief]:
+    """The argmax of the algorithm's policy over the space, for these hyperparameters, and the belief it rests on."""
     belief, policy, nu = prepare_choice(problem, h, situation, fitted, cache)
-    return find_best(problem, situation, belief, policy, nu, rng)
+    return find_best(problem, situation, belief, policy, nu, rng), belief

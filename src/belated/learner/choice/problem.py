@@ -136,12 +136,14 @@ class Hyperparameters:
     number: int
     heard: int
     settled: int  # heard, or silent for longer than patience
+    centres: tuple[int, ...] = ()  # trials around whose queries very many are summarised (gp/summary.py)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values, for a ledger."""
         scale = None if self.scale is None else list(astuple(self.scale))
         gp = {"kernel": self.gp.kernel.spec(), "lam": self.gp.lam, "mean": self.gp.mean}
-        return {**gp, "scale": scale, "number": self.number, "heard": self.heard, "settled": self.settled}
+        plain = {**gp, "scale": scale, "number": self.number, "heard": self.heard, "settled": self.settled}
+        return {**plain, "centres": list(self.centres)} if self.centres else plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Hyperparameters:
@@ -149,7 +151,7 @@ class Hyperparameters:
         scale = None if plain["scale"] is None else Scale(*plain["scale"])
         gp = GP(read_kernel(plain["kernel"]), plain["lam"], plain["mean"])
         settled = plain.get("settled", plain["heard"])  # version 0.1 did not count what was settled
-        return cls(gp, scale, plain["number"], plain["heard"], settled)
+        return cls(gp, scale, plain["number"], plain["heard"], settled, tuple(plain.get("centres", ())))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ alpha    (K + diag(λ))⁻¹ (ỹ - mean)                              (n,)
 V        L⁻¹ k(X, Q)                                             (n, |Q|)
 
 An outcome's λ is the prior's lam, or the variance of the noise that came with it; that of a query is the noise of the
-mean of its outcomes (merging.py). So a belief costs what its different queries cost.
+mean of its outcomes (merging.py). So a belief costs what its different queries cost. Beyond some thousands the oldest
+are summarised (summary.py): then the first rows of X are the centres, and their noise is correlated.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from belated.errors import NotPositiveDefinite
-from belated.learner.arrays import Array
+from belated.learner.arrays import Array, Indices
 from belated.learner.gp.factor import BLOCK, Factor
 from belated.learner.gp.kernels import Kernel, Slope
-from belated.learner.gp.merging import group_rows, merge_outcomes, number_points
+from belated.learner.gp.merging import MergedOutcomes, group_rows, merge_outcomes, number_points
+from belated.learner.gp.summary import SummaryStore, find_rows
 from belated.learner.gp.table import JITTERS, Table, compute_root
 
 ROUNDING = 1e-8  # a standard deviation of a difference below this (relative to the prior's) is rounding
 FEATURES = 512  # frequencies of a pathwise draw: its prior covariance is off by at most 1/√(2·512) ≈ 0.03 (one std)
+NO_ROWS = Factor()
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class Posterior:
     ids: NDArray[np.intp]  # the numbers of the outcomes
     place: NDArray[np.intp]  # the row of X that each outcome belongs to
     weights: Array  # what each outcome counts in ỹ
+    summarised: Array = field(default_factory=lambda: np.empty((0, 0)))  # noise covariance of the first rows, if any
 
     @cached_property
     def _whitened(self) -> Array:
@@ -115,7 +119,9 @@ class Posterior:
     @cached_property
     def own_means(self) -> Array:
         """μ at its own queries: K alpha = ỹ - λ alpha, so no kernel is needed."""
-        return self.y_tilde - self.lams * self.alpha
+        means, M = self.y_tilde - self.lams * self.alpha, len(self.summarised)
+        means[:M] = self.y_tilde[:M] - self.summarised @ self.alpha[:M]
+        return means
 
     def std_of(self, outcomes: NDArray[np.bool_]) -> Array:
         """σ(x_s) at the queries of some of its outcomes: a look-up where there is a table."""
@@ -145,8 +151,10 @@ class Posterior:
     def _draw_noise(self, rng: Generator) -> Array:
         """ε ~ N(0, λ), from a draw for each outcome in the order of the numbers: that of the rows does not matter."""
         rank = np.argsort(np.argsort(self.ids))
-        z = rng.standard_normal(len(rank))[rank]
-        return np.asarray(np.sqrt(self.lams) * np.bincount(self.place, np.sqrt(self.weights) * z, len(self.X)))
+        z, M = rng.standard_normal(len(rank))[rank], len(self.summarised)
+        noise = np.sqrt(self.lams) * np.bincount(self.place, np.sqrt(self.weights) * z, len(self.X))
+        noise[:M] = compute_root(self.summarised) @ rng.standard_normal(M)
+        return np.asarray(noise)
 
     def path(self, rng: Generator, scale: float = 1.0) -> Path:
         """f ~ GP(μ, scale² σ²) as a function, by pathwise conditioning of a random Fourier draw of the prior.
@@ -188,7 +196,9 @@ class Posterior:
 
     def gain(self) -> float:
         """The realised information gain I(y; f) = ½ log det(I + K/λ)."""
-        return 0.5 * (self.factor.logdet() - float(np.sum(np.log(self.lams))))
+        M = len(self.summarised)
+        noise = 2.0 * np.sum(np.log(np.diag(compute_root(self.summarised)))) + np.sum(np.log(self.lams[M:]))
+        return 0.5 * (self.factor.logdet() - float(noise))
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,6 +319,8 @@ class GrowingPosterior:
     lams: Array = field(default_factory=lambda: np.empty(0))
     factor: Factor = field(default_factory=Factor)
     table: Table | None = None
+    store: SummaryStore = field(default_factory=SummaryStore)
+    base: Factor = NO_ROWS  # of the centres, with which the factor begins
 
     def condition(
         self,
@@ -319,29 +331,64 @@ class GrowingPosterior:
         lams: Array | None = None,
         Q: Array | None = None,
         points: NDArray[np.intp] | None = None,
+        centres: Sequence[int] = (),
     ) -> Posterior:
         """gp.condition(X, y_tilde, lams, Q), where row i is the outcome with number ids[i].
 
-        points   a number for each row: rows of one number have one query, and are merged; None: all that are equal"""
+        points   a number for each row: rows of one number have one query, and are merged; None: all that are equal
+        centres  numbers of outcomes around whose queries many rows are summarised; none: among the first"""
         own = np.full(len(X), gp.lam) if lams is None else lams
         grouping = group_rows(number_points(X) if points is None else points)
         merged, X = merge_outcomes(grouping, y_tilde, own), X[grouping.first]
         scale = gp.kernel.variance + (float(np.mean(own)) if len(own) else 0.0)
+        numbers, count = np.asarray(ids, dtype=np.intp), self.store.sizes.count_summarised(len(X))
+        rows = find_rows(centres, numbers, grouping.place, count)
         for jitter in JITTERS:
+            noise = merged.noise + jitter * scale
             try:
-                self._grow(gp.kernel, X, merged.noise + jitter * scale, Q)
+                if count:
+                    return self._summarise(gp, X, merged._replace(noise=noise), Q, count, rows, numbers, grouping.place)
+                self._grow(gp.kernel, X, noise, Q, NO_ROWS)
             except NotPositiveDefinite:
                 continue
-            numbers = np.asarray(ids, dtype=np.intp)
             return Posterior(
                 gp, X, merged.mean, self.lams, self.factor, self.table, numbers, grouping.place, merged.weights
             )
         raise NotPositiveDefinite
 
-    def _grow(self, kernel: Kernel, X: Array, lams: Array, Q: Array | None) -> None:
-        agreed = _count_agreeing((self.lams, lams), (self.X, X)) if kernel == self.kernel else 0
+    def _summarise(
+        self,
+        gp: GP,
+        X: Array,
+        merged: MergedOutcomes,
+        Q: Array | None,
+        count: int,
+        centres: Indices,
+        numbers: Indices,
+        place: Indices,
+    ) -> Posterior:
+        """The belief in which the first rows, `count` of them, are summarised around some of them."""
+        summary = self.store.summarise(gp.kernel, X[:count], merged.noise[:count], centres)
+        M = len(summary.Z)
+        self._grow(
+            gp.kernel,
+            np.vstack([summary.Z, X[count:]]),
+            np.concatenate([np.diag(summary.noise), merged.noise[count:]]),
+            Q,
+            summary.factor,
+        )
+        y = np.concatenate([gp.mean + summary.average(merged.mean[:count] - gp.mean), merged.mean[count:]])
+        rows = np.concatenate([summary.place, np.arange(M, len(self.X))])
+        return Posterior(
+            gp, self.X, y, self.lams, self.factor, self.table, numbers, rows[place], merged.weights, summary.noise
+        )
+
+    def _grow(self, kernel: Kernel, X: Array, lams: Array, Q: Array | None, base: Factor) -> None:
+        """Let the factor be that of these rows; `base` is the factor of the first ones."""
+        agreed = _count_agreeing((self.lams, lams), (self.X, X)) if kernel == self.kernel and base is self.base else 0
         known = self.factor.count_kept(agreed)
-        factor, table = self.factor.cut(known), self.table
+        known, factor = (known, self.factor.cut(known)) if known > base.n else (0, base)
+        table = self.table
         if Q is None:
             table = None
         elif table is not None and table.Q is Q and table.prior.kernel == kernel:
@@ -354,7 +401,7 @@ class GrowingPosterior:
             new = slice(factor.n, end)
             factor = factor.extend(kernel(X[new], X[:end]), kernel.variance + lams[new])
         table = None if table is None else table.extend(X, factor)
-        self.kernel, self.X, self.lams, self.factor, self.table = kernel, X, lams, factor, table
+        self.kernel, self.X, self.lams, self.factor, self.table, self.base = kernel, X, lams, factor, table, base
 
 
 def _count_agreeing(*pairs: tuple[NDArray[Any], NDArray[Any]]) -> int:

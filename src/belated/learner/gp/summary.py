@@ -1,0 +1,208 @@
+"""Many rows as a few: what is kept of the oldest rows of a belief that has too many for one factor.
+
+X, Λ   the rows that are summarised, and the noise variance of each                  (n, D), (n,)
+Z      centres: some of these rows, spread over them                                 (M, D)
+W      k(Z, Z)⁻¹ k(Z, X): how f(x) follows from f(Z)                                 (M, n)
+r      what f(Z) leaves of the variance of f(x); it counts as noise of that row      (n,)
+P      Σ w wᵀ / (Λ + r), what the rows say about f(Z)                                (M, M)
+b      Σ w (y - mean) / (Λ + r)                                                      (M,)
+
+Together the rows say as much about f(Z) as M outcomes P⁻¹ b with the noise covariance P⁻¹ (FITC; Snelson and Ghahramani
+2006). So the rest of a belief needs to know nothing of it: a summary is M rows with noise of their own. The newest rows
+are not summarised. With as many centres as rows the belief is the exact one.
+
+P and b are sums over blocks of rows, always in the same order: the same rows give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from belated.errors import NotPositiveDefinite
+from belated.learner.arrays import Array, Indices
+from belated.learner.gp.factor import Factor
+from belated.learner.gp.kernels import Kernel
+from belated.learner.gp.table import compute_root
+
+CLOSE = 0.003  # of the noise: as many centres as leave this share of it to the rows, on average
+TRIED = (64, 128, 256, 384, 512, 768, 1024, 1280)  # numbers of centres, before the largest one
+LOOKED_AT = 3000  # rows that centres are chosen of, spread evenly
+LEAST = 1e-10  # noise of a row, relative to the prior's variance: what is summarised is not quite without noise
+KEPT = 3  # summaries: of the heard, of the belief, and one that they grow from
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many rows make a belief exact, and what it is made of beyond."""
+
+    exact: int = 2000  # different queries up to which nothing is summarised
+    centres: int = 1536  # at most
+    newest: int = 256  # rows that are never summarised
+    block: int = 128  # rows that are summarised together
+
+    def count_summarised(self, n: int) -> int:
+        """How many of n rows, from the first on."""
+        return 0 if n <= self.exact else (n - self.newest) // self.block * self.block
+
+
+SIZES = Sizes()
+
+
+def choose_centres(kernel: Kernel, X: Array, lams: Array, most: int) -> Indices:
+    """Rows that stand for all: each as far as possible from those before it, as many as the noise calls for."""
+    some = np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).round().astype(np.intp)
+    X, lams = X[some], lams[some]
+    order = _order_by_distance(X / kernel.lengthscales(X.shape[1]), min(most, len(X)))
+    for count in (*(size for size in TRIED if size < len(order)), len(order)):
+        V = solve_triangular(_compute_root(kernel, X[order[:count]]), kernel(X[order[:count]], X), lower=True)
+        left = np.maximum(kernel.variance - np.sum(np.square(V), axis=0), 0.0)
+        if np.mean(left / lams) <= CLOSE:
+            break
+    return np.asarray(some[order[:count]])
+
+
+def _order_by_distance(X: Array, count: int) -> Indices:
+    """Rows from the first on, each the farthest from those before it; no row twice, nor its equal."""
+    order, nearest = [0], np.full(len(X), np.inf)
+    while True:
+        nearest = np.minimum(nearest, np.sum(np.square(X - X[order[-1]]), axis=1))
+        farthest = int(np.argmax(nearest))
+        if len(order) >= count or not nearest[farthest] > 0.0:
+            return np.array(order, dtype=np.intp)
+        order.append(farthest)
+
+
+def _compute_root(kernel: Kernel, Z: Array) -> Array:
+    return compute_root(kernel(Z, Z), kernel.variance)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockSum:
+    """b of a block of rows, for some outcomes less the mean."""
+
+    y: Array
+    b: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Some rows, and what they say about f at the centres. `extend` returns a longer one."""
+
+    kernel: Kernel
+    Z: Array
+    root: Array  # R Rᵀ = k(Z, Z)
+    X: Array
+    lams: Array
+    P: Array
+    place: Indices  # the centre that is nearest to each row                  (n,)
+    block: int
+    sums: dict[int, BlockSum] = field(default_factory=dict)  # kept from belief to belief, by block
+
+    @classmethod
+    def begin(cls, kernel: Kernel, Z: Array, block: int) -> Summary:
+        """A summary of no row."""
+        M = len(Z)
+        nobody = np.empty(0, dtype=np.intp)
+        return cls(kernel, Z, _compute_root(kernel, Z), Z[:0], np.empty(0), np.zeros((M, M)), nobody, block)
+
+    def begins(self, X: Array, lams: Array) -> bool:
+        """Whether its rows are the first of these."""
+        n = len(self.X)
+        return n <= len(X) and np.array_equal(self.lams, lams[:n]) and np.array_equal(self.X, X[:n])
+
+    def extend(self, X: Array, lams: Array) -> Summary:
+        """The summary of all of these rows, which begin with its own."""
+        P, places = self.P.copy(), [self.place]
+        for start in range(len(self.X), len(X), self.block):
+            rows = slice(start, start + self.block)
+            W, noise, place = self._project(X[rows], lams[rows])
+            P += (W / noise) @ W.T
+            places.append(place)
+        return replace(self, X=X, lams=lams, P=P, place=np.concatenate(places))
+
+    def _project(self, X: Array, lams: Array) -> tuple[Array, Array, Indices]:
+        """W, Λ + r, and the nearest centre of some rows."""
+        lams = np.maximum(lams, LEAST * self.kernel.variance)
+        K = self.kernel(self.Z, X)
+        V = solve_triangular(self.root, K, lower=True)
+        left = np.maximum(self.kernel.variance - np.sum(np.square(V), axis=0), 0.0)
+        return solve_triangular(self.root, V, lower=True, trans=1), lams + left, np.argmax(K, axis=0)
+
+    @cached_property
+    def _root_of_P(self) -> Array:
+        return compute_root(self.P)
+
+    @cached_property
+    def noise(self) -> Array:
+        """P⁻¹."""
+        inverse, failed = lapack.dpotri(self._root_of_P, lower=1)
+        if failed or not np.all(np.isfinite(inverse)):
+            raise NotPositiveDefinite
+        return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+
+    @cached_property
+    def factor(self) -> Factor:
+        """L Lᵀ = k(Z, Z) + P⁻¹."""
+        return Factor.compute(self.kernel(self.Z, self.Z) + self.noise)
+
+    def average(self, y: Array) -> Array:
+        """P⁻¹ b: what the rows say of f(Z), for their outcomes less the mean                              (M,)."""
+        b = np.zeros(len(self.Z))
+        for i, start in enumerate(range(0, len(self.X), self.block)):
+            rows = slice(start, start + self.block)
+            if i not in self.sums or not np.array_equal(self.sums[i].y, y[rows]):
+                W, noise, _ = self._project(self.X[rows], self.lams[rows])
+                self.sums[i] = BlockSum(y[rows].copy(), W @ (y[rows] / noise))
+            b = b + self.sums[i].b
+        return np.asarray(lapack.dpotrs(self._root_of_P, b, lower=1)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class FirstCentres:
+    """Centres that were chosen of some rows, where no fit has chosen any."""
+
+    kernel: Kernel
+    X: Array
+    lams: Array
+    rows: Indices
+
+    def are_of(self, kernel: Kernel, X: Array, lams: Array) -> bool:
+        return kernel == self.kernel and np.array_equal(self.X, X) and np.array_equal(self.lams, lams)
+
+
+@dataclass
+class SummaryStore:
+    """The summaries of the last beliefs, so that the next ones grow from them; a fresh start gives the same."""
+
+    sizes: Sizes = field(default_factory=lambda: SIZES)
+    kept: list[Summary] = field(default_factory=list)
+    first: FirstCentres | None = None
+
+    def summarise(self, kernel: Kernel, X: Array, lams: Array, centres: Indices) -> Summary:
+        """The summary of these rows around some of them; without centres, they are chosen of the first rows."""
+        Z = X[centres if len(centres) else self._choose_first(kernel, X, lams)]
+        same = [each for each in self.kept if each.kernel == kernel and np.array_equal(each.Z, Z)]
+        own = [each for each in same if each.begins(X, lams)]
+        longest = max(own, key=lambda each: len(each.X)) if own else Summary.begin(kernel, Z, self.sizes.block)
+        summary = longest if len(longest.X) == len(X) else longest.extend(X, lams)
+        self.kept = [summary, *(each for each in self.kept if each is not summary)][:KEPT]
+        return summary
+
+    def _choose_first(self, kernel: Kernel, X: Array, lams: Array) -> Indices:
+        few = self.sizes.count_summarised(self.sizes.exact + 1)
+        X, lams = X[:few], lams[:few]
+        if self.first is None or not self.first.are_of(kernel, X, lams):
+            rows = choose_centres(kernel, X, lams, self.sizes.centres)
+            self.first = FirstCentres(kernel, X, lams, rows)
+        return self.first.rows
+
+
+def find_rows(numbers: Sequence[int], ids: Indices, place: Indices, count: int) -> Indices:
+    """Which of the first rows, `count` of them, the outcomes of some numbers belong to; those that are there."""
+    rows = place[np.isin(ids, np.asarray(numbers, dtype=np.intp))]
+    return np.unique(rows[rows < count])

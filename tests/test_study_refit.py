@@ -1,0 +1,115 @@
+"""study.refit: hyperparameters ahead of time, recorded for all; and no ask or look starts a fit that takes long."""
+
+from __future__ import annotations
+
+import pytest
+
+from belated import Closed, Points, Real, Study, check
+from belated.events import Refitted
+from belated.learner.choice import fit_cost
+from belated.learner.choice.problem import Problem
+
+SPACE = {"x": Real(0, 1)}
+LATE = "kept the last hyperparameters"
+
+
+def add_rows(study: Study, n: int) -> None:
+    study.add_many([{"params": {"x": i / n}, "value": (i / n - 0.3) ** 2} for i in range(n)])
+
+
+@pytest.fixture
+def no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every fit would take too long."""
+    monkeypatch.setattr(fit_cost, "LONGEST", 0.0)
+
+
+def test_a_refit_is_recorded_and_used_by_all(tmp_path):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study, other = (Study.create(url, "lab", space=SPACE, silence="unknown", seed=0) for _ in range(2))
+    add_rows(study, 12)
+    found = study.refit()
+    assert found is not None
+    assert (found.number, found.heard) == (13, 12)
+    assert other.hyperparameters() == [found]
+    trial = other.ask()  # a fit is due, and is there
+    assert other.hyperparameters() == study.hyperparameters() == [found]
+    assert [type(event).__name__ for event in study.events()[-2:]] == ["Refitted", "Asked"]
+    assert study.replay(trial.number).same
+    assert check(url).ok
+
+
+@pytest.mark.parametrize("algorithm", ["default", "GP-UCB"])
+def test_after_a_refit_the_choice_is_the_one_that_fits_itself(algorithm):
+    """Whether the fit was made by the ask or just before it."""
+    studies = [Study.create(space=SPACE, algorithm=algorithm, silence="ignored", initial=0, seed=3) for _ in range(2)]
+    for study in studies:
+        add_rows(study, 20)
+    studies[0].refit()
+    assert studies[0].ask().params == studies[1].ask().params
+    assert studies[0].hyperparameters() == studies[1].hyperparameters()
+
+
+def test_with_too_little_heard_there_is_nothing_to_fit():
+    study = Study.create(space=SPACE, silence="unknown", seed=0)
+    add_rows(study, 2)
+    assert study.refit() is None
+    assert not any(isinstance(event, Refitted) for event in study.events())
+
+
+def test_a_closed_study_is_not_fitted():
+    study = Study.create(space=SPACE, silence="unknown", seed=0)
+    add_rows(study, 5)
+    study.close()
+    with pytest.raises(Closed):
+        study.refit()
+
+
+def test_an_ask_and_a_look_take_the_last_fit_where_a_new_one_takes_long(no_time):
+    study = Study.create(space=SPACE, silence="unknown", seed=0)
+    add_rows(study, 12)
+    found = study.refit()
+    add_rows(study, 30)  # more than twice as many are heard
+    believed = study.posterior([{"x": 0.77}])
+    trial = study.ask()
+    assert LATE in trial.note
+    assert study.hyperparameters() == [found]
+    assert study.replay(trial.number).same
+    again = study.refit()
+    assert again is not None
+    assert again != found
+    assert study.posterior([{"x": 0.77}]) != believed
+    assert LATE not in study.ask().note
+
+
+def test_without_any_fit_nothing_is_fitted_that_takes_long(no_time):
+    study = Study.create(space=SPACE, silence="unknown", seed=0)
+    add_rows(study, 12)
+    assert LATE in study.ask().note
+    assert not study.hyperparameters()
+
+
+def cost(problem: Problem, study: Study, *, fitted: bool) -> float:
+    from tests.support.studies import state_of
+
+    return fit_cost.estimate_cost(problem, state_of(study).history(0.0), study.hyperparameters() if fitted else [])
+
+
+def test_the_cost_of_a_fit_goes_by_sizes():
+    study = Study.create(space=SPACE, silence="unknown", seed=0)
+    add_rows(study, 12)
+    study.refit()
+    problem = study.settings.problem
+    assert cost(problem, study, fitted=True) < fit_cost.LONGEST
+    costs = [fit_cost.count_operations(n, 0) for n in (10, 1000, 2000, 3000, 30_000)]
+    assert costs == sorted(costs)
+    assert costs[2] / fit_cost.RATE < fit_cost.LONGEST < costs[-1] / fit_cost.RATE
+    assert fit_cost.count_operations(30_000, 128) < fit_cost.count_operations(30_000, 512)
+
+
+def test_repeats_cost_nothing():
+    studies = [Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0) for _ in range(2)]
+    for study, times in zip(studies, (1, 50), strict=True):
+        study.add_many([{"params": {"x": x}, "value": x} for x in (0.0, 0.5, 1.0)] * times)
+        study.refit()
+    few, many = (cost(study.settings.problem, study, fitted=True) for study in studies)
+    assert few == many
