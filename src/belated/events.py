@@ -17,8 +17,11 @@ from belated.record.events import (
     Event,
     Failed,
     Refused,
+    Renamed,
+    Reopened,
     Repeated,
     Told,
+    Undone,
 )
 
 __all__ = [
@@ -31,6 +34,9 @@ __all__ = [
     "Event",
     "Failed",
     "Refused",
+    "Renamed",
+    "Reopened",
     "Repeated",
     "Told",
+    "Undone",
 ]
