@@ -603,7 +603,9 @@ def test_amending_the_floor(place: Place) -> None:
     other.add(filled.params)
     points = [filled.params, {"x": 0.5}]
     assert one.posterior(points).mean == pytest.approx(other.posterior(points).mean, rel=1e-9)
-    assert place.create(space=LINE, silence="floor", floor=0.0).trials() if place.url else True  # its spec is as it was
+    if place.url:  # create compares with the settings as they are now
+        assert place.create(space=LINE, silence="floor", floor=-2.0).trials() == one.trials()
+        refusal(AlreadyExists, lambda: place.create(space=LINE, silence="floor", floor=0.0))
 
 
 def test_amending_the_limits(place: Place) -> None:

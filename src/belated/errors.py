@@ -50,6 +50,18 @@ class Closed(BelatedError, RuntimeError):
     """This study is closed: outcomes are still accepted, queries are no longer asked."""
 
 
+class Locked(Closed):
+    """This study is locked: nothing is asked, told, amended or undone any more; `reopen` it, with a reason."""
+
+
+class Followed(BelatedError, RuntimeError):
+    """This cannot be undone: something else happened to the same trial since."""
+
+
+class NothingToUndo(BelatedError, LookupError):
+    """There is nothing of this person to undo."""
+
+
 class Unreadable(BelatedError, OSError):
     """This is not a store of belated, or one that this version cannot read."""
 

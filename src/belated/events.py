@@ -18,8 +18,11 @@ from belated.record.events import (
     Failed,
     Refitted,
     Refused,
+    Renamed,
+    Reopened,
     Repeated,
     Told,
+    Undone,
 )
 
 __all__ = [
@@ -33,6 +36,9 @@ __all__ = [
     "Failed",
     "Refitted",
     "Refused",
+    "Renamed",
+    "Reopened",
     "Repeated",
     "Told",
+    "Undone",
 ]

@@ -37,7 +37,7 @@ class Trial:
     """
 
     number: int  # t
-    params: Mapping[str, Any]  # x_t
+    params: Mapping[str, Any]  # x_t: what was run, as far as is known
     context: Mapping[str, Any] | None = None  # z_t
     asked_at: float  # τ_t, seconds
     status: Status
@@ -53,6 +53,10 @@ class Trial:
     by_hand: bool = False
     knew_trials: int = 0  # how many earlier trials the choice knew
     note: str = ""
+    asked_params: Mapping[str, Any] | None = None  # what was asked, where something else was run
+    asked_by: str | None = None  # who asked, where that was said
+    ended_by: str | None = None  # who told its outcome or failure
+    remark: str = ""  # what they said with it
 
     @property
     def takes_outcome(self) -> bool:

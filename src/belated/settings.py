@@ -33,8 +33,9 @@ OutcomeKind = Literal["real", "conversion"]
 LATE, REPEATS, REGRETS, OUTCOMES = get_args(Late), get_args(Repeats), get_args(RegretKind), get_args(OutcomeKind)
 MOST_INITIAL = 10**9
 LONGEST_NAME = 255  # characters
+LONGEST_PERSON = 255
 # Settings that are words for people, with their longest; left out of a spec where there are none.
-WORDS = {"about": 4000, "outcome_name": LONGEST_NAME, "unit": LONGEST_UNIT}
+WORDS = {"about": 4000, "outcome_name": LONGEST_NAME, "unit": LONGEST_UNIT, "created_by": LONGEST_PERSON}
 
 SILENCE_HELP = (
     'silence must be given: what does an unheard outcome mean? "floor" (no news is the worst news), '
@@ -68,6 +69,7 @@ class Settings:
     about: str | None = None  # the question, for people
     outcome_name: str | None = None
     unit: str | None = None  # of the outcome
+    created_by: str | None = None  # who made the study
 
     @property
     def outcome_label(self) -> str:
@@ -168,6 +170,52 @@ class Settings:
         )
 
 
+def amend_settings(
+    settings: Settings,
+    *,
+    floor: object = None,
+    limits: object = None,
+    patience: int | float | str | timedelta | Patience | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+) -> Settings:
+    """The same settings with some of them put right; None: as it was. patience="none" never expires."""
+    if ranges is not None:
+        settings = replace(settings, space=settings.space.with_ranges(ranges))
+    if patience is not None:
+        m = Patience.of(patience)
+        _check_patience(settings.algorithm, m)
+        if settings.objective.conversions:
+            _require_window(m)
+        settings = replace(settings, patience=m)
+    return replace(settings, objective=settings.objective.amend(floor, limits))
+
+
+def read_amendment(settings: Settings, plain: Mapping[str, Any]) -> Settings:
+    """The settings after an amendment of them, as plain values."""
+    limits, m = plain.get("limits"), plain.get("patience")
+    if isinstance(m, str):
+        m = Patience(by_clock=plain.get("by_clock", False), auto=m == "auto")
+    elif m is not None:
+        m = Patience(m, plain.get("by_clock", False))
+    changed = {"floor": plain.get("floor"), "limits": None if limits is None else tuple(limits)}
+    return amend_settings(settings, **changed, patience=m, ranges=plain.get("ranges"))
+
+
+def _check_patience(algorithm: Algorithm, m: Patience) -> None:
+    """Refuse a patience that an algorithm does not have."""
+    if algorithm.implied.patience == "needed" and math.isinf(m.m) and not m.auto:
+        raise InvalidInput(f'{algorithm.name} needs patience: a number of rounds, or a time such as "14d"')
+    if algorithm.implied.patience == "none" and (m.auto or not math.isinf(m.m)):
+        raise Contradiction(
+            f"{algorithm.name} has no patience: queries stay pending until heard; leave patience out (got {m})"
+        )
+
+
+def _require_window(patience: Patience) -> None:
+    if math.isinf(patience.m) and not patience.auto:
+        raise InvalidInput('conversions need patience: the attribution window, such as "7d"')
+
+
 # Names of settings in specs of version 0.1, and their names since then.
 RENAMED = {"objective": "regret"}
 
@@ -199,16 +247,12 @@ def settle_settings(
     about: str | None = None,
     outcome_name: str | None = None,
     unit: str | None = None,
+    created_by: str | None = None,
 ) -> Settings:
     """The settings of a study from what the user gave; what contradicts the algorithm is refused."""
     chosen = algorithm if isinstance(algorithm, Algorithm) else find_algorithm(algorithm)
     m = Patience.of(patience)
-    if chosen.implied.patience == "needed" and math.isinf(m.m) and not m.auto:
-        raise InvalidInput(f'{chosen.name} needs patience: a number of rounds, or a time such as "14d"')
-    if chosen.implied.patience == "none" and (m.auto or not math.isinf(m.m)):
-        raise Contradiction(
-            f"{chosen.name} has no patience: queries stay pending until heard; leave patience out (got {m})"
-        )
+    _check_patience(chosen, m)
     if outcomes not in OUTCOMES:
         raise InvalidInput(f"outcomes must be one of {', '.join(OUTCOMES)} (got {format_value(outcomes)})")
     meaning = _settle_silence(chosen, silence)
@@ -253,6 +297,7 @@ def settle_settings(
         about=require_words(about, "about", WORDS["about"], lines=True),
         outcome_name=require_words(outcome_name, "outcome_name", WORDS["outcome_name"]),
         unit=require_words(unit, "unit", WORDS["unit"]),
+        created_by=created_by,
     )
     problem = settings.problem
     check_kernel_fits(problem)
@@ -293,8 +338,7 @@ def _check_conversion(goal: str, floor: float | None, silence: Silence, patience
         raise Contradiction(f"conversions learn the law of their delays; leave it out (got {format_value(silence)})")
     if silence.name not in ("floor", "fading"):
         raise Contradiction(f'conversions need silence="floor" or "fading" (got {format_value(silence.name)})')
-    if math.isinf(patience.m) and not patience.auto:
-        raise InvalidInput('conversions need patience: the attribution window, such as "7d"')
+    _require_window(patience)
     return 0.0
 
 
@@ -343,7 +387,7 @@ def _require_option(what: str, given: Any, options: tuple[str, ...]) -> Any:
 
 def check_agreement(name: str, kept: Settings, given: Settings) -> Settings:
     """The settings of an existing study, if the user gives the same again; parameters may be in another order."""
-    before, now = kept.spec(), given.spec()
+    before, now = kept.spec(), replace(given, created_by=kept.created_by).spec()
     for field in {**before, **now}:
         if before.get(field) == now.get(field):
             continue

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
 import numpy as np
 
@@ -24,8 +24,8 @@ from belated.errors import (
     AlreadyEnded,
     AlreadyExists,
     AlreadyTold,
-    Closed,
     Contradiction,
+    Followed,
     InvalidInput,
     KeyTaken,
     NothingHeard,
@@ -40,6 +40,7 @@ from belated.learner.blas import describe_versions, use_one_thread
 from belated.learner.choice.candidates import join_context
 from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.silence import Silence
+from belated.patience import Patience
 from belated.record.additions import AddedCounts, AddedQuery, AdditionPlan, explain_rows, read_addition
 from belated.record.beliefs import believe_at, find_best_mean, limit_rates
 from belated.record.best import count_trials, find_best_rate, find_best_told
@@ -64,15 +65,19 @@ from belated.record.events import (
     Failed,
     Refitted,
     Refused,
+    Reopened,
     Repeated,
     Told,
+    Undone,
 )
 from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
+from belated.record.signing import NOBODY, Signature, read_person, require_reason
 from belated.record.state import State
 from belated.record.trials import Judgement, KeyedCall, TrialRecord
+from belated.record.undoing import PastEvent, find_number, find_undo
 from belated.record.writes import write_in_turn
 from belated.results import FAILURES, Belief, BestQuery, Failure, Receipt, Replay, Trial, WorstValue
 from belated.settings import (
@@ -82,10 +87,12 @@ from belated.settings import (
     RegretKind,
     Repeats,
     Settings,
+    amend_settings,
     check_agreement,
     settle_settings,
 )
 from belated.space.encoding import Space
+from belated.space.parameters import Choice
 from belated.space.points import Points
 from belated.validation import (
     Params,
@@ -93,7 +100,6 @@ from belated.validation import (
     format_names,
     format_value,
     freeze,
-    is_writable,
     require_number,
     require_time,
     require_whole,
@@ -107,6 +113,11 @@ if TYPE_CHECKING:
     from belated.execution.optimize import Run
 
 LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
+TOLD_AGAIN = "told again after it was taken back"
+AMENDABLE = (
+    "amend a trial (value, noise, at, params, failure, take_back), or the study (floor=, limits=, patience=, ranges=)"
+)
+FAILED_AGAIN = "failed again after that was taken back"
 AnEvent = TypeVar("AnEvent", bound=Event)
 
 
@@ -130,6 +141,7 @@ class Study:
     def _begin(self) -> None:
         """Begin with nothing read; in a forked child too, where another thread may have been at work before."""
         self._state, self._cache = State(self._created), Cache()
+        self._cached_in = self._created.space
         self._head: Head | None = None  # of the last event that the state has
         self._sound = True  # False while an event is applied: after an exception there, the state is built again
         self._lock = threading.RLock()  # for the state; never held while a choice or a belief is computed
@@ -159,6 +171,7 @@ class Study:
         about: str | None = None,
         outcome_name: str | None = None,
         unit: str | None = None,
+        by: str | None = None,
         clock: Callable[[], float] | None = None,
     ) -> Study:
         """A new study; with a url, an existing study of that name with the same settings is opened.
@@ -186,6 +199,7 @@ class Study:
         seed       makes every choice repeatable; None: drawn, see study.seed
         about, outcome_name, unit    the question, what the outcome is called, and its unit: for pictures, reports and
                    exports
+        by         who makes it; None: whom BELATED_BY names, if anybody
         clock      a function returning seconds; None: time.time
 
         >>> from belated import Choice, Real, Study
@@ -222,14 +236,17 @@ class Study:
             about=about,
             outcome_name=outcome_name,
             unit=unit,
+            created_by=read_person(by),
         )
         if url is None or name is None:
             return cls(settings, MemoryLedger(), name, clock or time.time)
         place = open_store(url, create=True)
-        if not place.create(name, settings.spec()):
-            kept = Settings.of(place.spec(name) or {})
-            settings = check_agreement(name, kept, settings if seed is not None else replace(settings, seed=kept.seed))
-        return cls(settings, place.ledger(name), name, clock or time.time)
+        if place.create(name, settings.spec()):
+            return cls(settings, place.ledger(name), name, clock or time.time)
+        study = cls(Settings.of(place.spec(name) or {}), place.ledger(name), name, clock or time.time)
+        given = settings if seed is not None else replace(settings, seed=study.seed)
+        check_agreement(name, study.settings, given)
+        return study
 
     @classmethod
     def open(cls, url: str, name: str, *, clock: Callable[[], float] | None = None) -> Study:
@@ -286,7 +303,7 @@ class Study:
 
     @property
     def settings(self) -> Settings:
-        """The settings, with floor and limits as amended and patience as it is now.
+        """The settings as they are now: as amended, with the patience of now.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, algorithm="GP-UCB-SDF", floor=0.0, patience=20, seed=0)
@@ -339,16 +356,31 @@ class Study:
         contexts: None = None,
         params: Params | None = None,
         key: str | None = None,
+        by: str | None = None,
+        remark: str | None = None,
     ) -> Trial: ...
 
     @overload
     def ask(
-        self, *, context: Params | None = None, n: int, params: Params | None = None, key: str | None = None
+        self,
+        *,
+        context: Params | None = None,
+        n: int,
+        params: Params | None = None,
+        key: str | None = None,
+        by: str | None = None,
+        remark: str | None = None,
     ) -> list[Trial]: ...
 
     @overload
     def ask(
-        self, *, contexts: Sequence[Params], params: Params | None = None, key: str | None = None
+        self,
+        *,
+        contexts: Sequence[Params],
+        params: Params | None = None,
+        key: str | None = None,
+        by: str | None = None,
+        remark: str | None = None,
     ) -> list[Trial]: ...
 
     def ask(
@@ -359,11 +391,16 @@ class Study:
         contexts: Sequence[Params] | None = None,
         params: Params | None = None,
         key: str | None = None,
+        by: str | None = None,
+        remark: str | None = None,
     ) -> Trial | list[Trial]:
         """The next query to try; with n a list of n queries, all for one context; with contexts a list of queries, one
         for each. Each is a round.
 
         params fixes some coordinates by hand. The same key again gives the same trial or trials.
+
+        by      who asks; None: whom BELATED_BY names, if anybody
+        remark  something to keep with it
 
         >>> from belated import Choice, Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -379,7 +416,7 @@ class Study:
         """
         batch = [self._state.encode_context(each)[0] for each in _list_contexts(context, n, contexts)]
         fixed = None if params is None else self._state.check_fixed(params)
-        call = ("ask", tuple(map(freeze, batch)), freeze(fixed))
+        call, signature = ("ask", tuple(map(freeze, batch)), freeze(fixed)), Signature.of(by, remark)
         with self._ledger.lock_asks(self._sync, self._head) as turn:
             self._sync(turn)
 
@@ -387,15 +424,14 @@ class Study:
                 with self._hold_state():
                     if self._find_by_key(key, call) is not None:
                         return []
-                    if self._state.closed:
-                        raise Closed
+                    self._state.require_open()
                 with use_one_thread():
                     return self._choose(batch, fixed, key)
 
-            asked = [event.number for event in self._write(events, turn) if isinstance(event, Asked)]
+            asked = [event.number for event in self._write(events, signature, turn) if isinstance(event, Asked)]
         with self._hold_state():
             before = self._find_by_key(key, call)
-            first = before.event.number if before is not None else asked[0]
+            first = asked[0] if before is None else cast("Asked", before.event).number
             trials = [self._read_trial(s) for s in range(first, first + len(batch))]
             return trials[0] if n is None and contexts is None else trials
 
@@ -455,13 +491,21 @@ class Study:
         *,
         at: float | datetime | None = None,
         noise: float | None = None,
+        params: Params | None = None,
         key: str | None = None,
+        by: str | None = None,
+        remark: str | None = None,
     ) -> Receipt:
-        """Tell the outcome of a trial (or of a number). It is final: the same value is a duplicate, another is refused.
-        Of a 0 and a conversion, in a study of conversions, the conversion stands, whichever is told first.
+        """Tell the outcome of a trial (or of a number). The same value again is a duplicate, another one is refused;
+        only `amend` corrects it, with a reason. Of a 0 and a conversion, in a study of conversions, the conversion
+        stands, whichever is told first.
 
-        at     when it really came, in seconds of the study's clock or as a datetime; None: now
-        noise  the standard deviation of this outcome's noise, when it is known
+        at      when it really came, in seconds of the study's clock or as a datetime; None: now
+        noise   the standard deviation of this outcome's noise, when it is known
+        params  what was run, where that is not what was asked: all of it, or what was different. It may lie outside the
+                ranges, which bind what the study proposes
+        by      who tells; None: whom BELATED_BY names, if anybody
+        remark  something to keep with it
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -470,58 +514,105 @@ class Study:
         'heard'
         >>> study.tell(2, 0.83).status
         'duplicate'
+        >>> _ = study.tell(first, 0.4, params={"x": 0.75}, by="anna", remark="the knob has steps")
+        >>> study.trial(1).params, study.trial(1).asked_params == first.params
+        ({'x': 0.75}, True)
         """
+        signature = Signature.of(by, remark)
         with hold(self._lock):
             self._sync()
             number = self._find_number(trial)
             y, sigma, when = require_number(value), self._check_noise(noise), self._read_time(at)
-            call = ("tell", number, y, sigma)
+            run = self._read_run(number, params, key)
+            call = ("tell", number, y, sigma, freeze(run))
 
-            def events() -> list[Told | Converted | Repeated | Refused]:
+            def events() -> list[Told | Converted | Repeated | Refused | Amended]:
                 if self._find_by_key(key, call) is not None:
                     return []
+                self._state.require_unlocked()
                 self._refuse_counted(number)
                 self.settings.objective.accept(y)
-                match self._judge_outcome(number, y, sigma):
+                match self._judge_outcome(self._state, number, y, sigma, run):
+                    case "new" if self._state.table.column("told_once")[number - 1]:
+                        return [
+                            Amended(
+                                number=number,
+                                reason=TOLD_AGAIN,
+                                at=self._read_clock(),
+                                value=y,
+                                noise=sigma,
+                                told_at=when,
+                                params=run,
+                                again=True,
+                                key=key,
+                            )
+                        ]
                     case "new":
-                        return [Told(number=number, value=y, noise=sigma, at=when, key=key)]
+                        return [Told(number=number, value=y, noise=sigma, at=when, key=key, params=run)]
                     case "conversion":
                         return [Converted(number=number, value=y, at=when, key=key)]
                     case "conflict":
                         return [Refused(number=number, value=y, noise=sigma, at=when)]
                     case "duplicate" | "nothing new":
-                        repeated = Repeated(number=number, value=y, noise=sigma, at=when, key=key or "")
+                        repeated = Repeated(number=number, value=y, noise=sigma, at=when, key=key or "", params=run)
                         return [] if key is None else [repeated]
 
-            written = self._write(events)
-            row, keyed = self._state.rows[number - 1], self._find_by_key(key, call)
-            recorded = keyed.event if keyed is not None else written[0] if written else None
-            objective = self.settings.objective if keyed is None else self._state.objective_at(keyed.position)
-            if recorded is not None and recorded == row.first_told and row.converted is not None:
-                return Receipt(number=number, status="heard", delay=0.0, used=True)  # a 0, before it converted
-            if recorded is not None and recorded in (row.first_told, row.converted):
-                late = self._state.status(number, self._read_clock()) == "late"
-                notes = [objective.flag(y), "it was told 0 before; the conversion stands" if row.converted else ""]
-                return self._make_receipt(number, "late" if late else "heard", notes)
-            if isinstance(recorded, Repeated) or self._judge_outcome(number, y, sigma) in ("duplicate", "nothing new"):
-                stands = y == 0.0 and row.told is not None and row.told.value > 0.0 and objective.conversions
-                notes = [objective.flag(y), "it converted before, and the conversion stands" if stands else ""]
-                return self._make_receipt(number, "duplicate", notes)
-            raise _explain_conflict(row, y, sigma)
+            written = self._write(events, signature)
+            keyed = self._find_by_key(key, call)
+            if keyed is None:
+                return self._answer_tell(self._state, number, written[0] if written else None, y, sigma, run)
+            then = self._state
+            if not then.is_unchanged(number, keyed.position):  # the receipt of then, whatever was corrected since
+                then = State.after(self._created, self.events()[: keyed.position])
+            return self._answer_tell(then, number, keyed.event, y, sigma, run)
+
+    def _answer_tell(
+        self, state: State, number: int, recorded: Event | None, y: float, noise: float | None, run: Params | None
+    ) -> Receipt:
+        """The receipt of a tell, or why it is refused, as of the state after it."""
+        row, objective = state.rows[number - 1], state.settings.objective
+        at = recorded.told_at if isinstance(recorded, Amended) else getattr(recorded, "at", None)
+        outcome = isinstance(recorded, Told | Converted | Amended) and row.told is not None
+        if outcome and row.told is not None and (row.told.value, row.told.noise, row.told.at) == (y, noise, at):
+            late = state.status(number, self._read_clock()) == "late"
+            notes = [objective.flag(y), "it was told 0 before; the conversion stands" if row.converted else ""]
+            return self._make_receipt(state, number, "late" if late else "heard", notes)
+        judged = self._judge_outcome(state, number, y, noise, run)
+        if isinstance(recorded, Repeated) or judged in ("duplicate", "nothing new"):
+            stands = y == 0.0 and row.told is not None and row.told.value > 0.0 and objective.conversions
+            notes = [objective.flag(y), "it converted before, and the conversion stands" if stands else ""]
+            return self._make_receipt(state, number, "duplicate", notes)
+        state.require_unlocked()
+        raise _explain_conflict(row, y, noise)
+
+    def _read_run(self, number: int, params: Params | None, key: str | None = None) -> dict[str, Any] | None:
+        """What was run, if that was said and is not what is known; params may be those that differ alone."""
+        if params is None:
+            return None
+        row, before = self._state.rows[number - 1], self._state.table.keys.get(key or "")
+        known: Mapping[str, Any] = row.params
+        if before is not None and not isinstance(before.event, Asked):  # a retry says what it said before
+            known = getattr(before.event, "params", None) or row.asked.params
+        if not isinstance(params, Mapping):
+            raise InvalidInput(f"params must be a dictionary (got {format_value(params)})")
+        whole, space = {**known, **params}, self.settings.space
+        space.encode_run(whole)  # refuses what cannot have been run
+        run = space.as_given(whole)
+        return None if run == dict(row.asked.params if before is not None else known) else run
 
     def _refuse_counted(self, number: int) -> None:
         """A trial that counts people has no outcome of its own."""
         if self._state.rows[number - 1].asked.shown_over is not None:
             raise InvalidInput(f"trial {number} counts people; state its counts again with add_many or import")
 
-    def _judge_outcome(self, number: int, y: float, noise: float | None) -> Judgement:
+    def _judge_outcome(self, state: State, number: int, y: float, noise: float | None, run: Params | None) -> Judgement:
         conversions = self.settings.outcomes == "conversion"
-        return self._state.rows[number - 1].judge_outcome(y, noise, conversions=conversions)
+        return state.rows[number - 1].judge_outcome(y, noise, run, conversions=conversions)
 
     def _make_receipt(
-        self, number: int, status: Literal["heard", "duplicate", "late"], notes: Sequence[str]
+        self, state: State, number: int, status: Literal["heard", "duplicate", "late"], notes: Sequence[str]
     ) -> Receipt:
-        trial = self._read_trial(number)
+        trial = state.trial(number, self._read_clock())
         used = trial.status == "heard" or self.settings.late == "use"
         notes = list(notes)
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at < trial.asked_at:
@@ -529,7 +620,7 @@ class Study:
         if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._read_clock() + 60.0:
             notes.append("its time is later than now by the study's clock")
         if not used:
-            patience = self._state.patience_of(self._state.rows[number - 1])
+            patience = state.patience_of(state.rows[number - 1])
             notes.append(f"it came after patience ({patience}): recorded, and not used by the model")
         return Receipt(
             number=number, status=status, delay=trial.delay or 0.0, used=used, note="; ".join(filter(None, notes))
@@ -544,6 +635,8 @@ class Study:
         at: float | datetime | None = None,
         noise: float | None = None,
         key: str | None = None,
+        by: str | None = None,
+        remark: str | None = None,
     ) -> Trial:
         """Add a query that was tried before or elsewhere. It gets the next number; without a value it is pending.
 
@@ -555,9 +648,11 @@ class Study:
         {'x': 0.25}
         """
         row = AddedQuery(params=params, value=value, context=context, at=at, noise=noise, key=key)
-        return self._add_rows([row])[0]
+        return self._add_rows([row], Signature.of(by, remark))[0]
 
-    def add_many(self, rows: Iterable[Mapping[str, Any]]) -> list[Trial]:
+    def add_many(
+        self, rows: Iterable[Mapping[str, Any]], *, by: str | None = None, remark: str | None = None
+    ) -> list[Trial]:
         """Add many rows at once, all or none. A row has what `add` takes: params, and perhaps context, value, at, noise
         and key.
 
@@ -576,9 +671,9 @@ class Study:
         >>> trial.number, trial.shown, trial.converted
         (1, 500, 19)
         """
-        return self._add_rows(explain_rows(read_addition, list(rows)))
+        return self._add_rows(explain_rows(read_addition, list(rows)), Signature.of(by, remark))
 
-    def _add_rows(self, rows: Sequence[AddedQuery | AddedCounts]) -> list[Trial]:
+    def _add_rows(self, rows: Sequence[AddedQuery | AddedCounts], signature: Signature) -> list[Trial]:
         """Write all of the rows, or none."""
         with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
             self._sync(turn)
@@ -594,9 +689,11 @@ class Study:
                     else:
                         before = self._find_by_key(row.key, row.call)
                         plan.add_query(row, None if before is None else before.event.number)
+                if plan.events:
+                    self._state.require_unlocked()
                 return plan.events
 
-            self._write(events, turn)
+            self._write(events, signature, turn)
             return [self._read_trial(number) for number in plan.numbers]
 
     def _check_row(self, row: AddedQuery | AddedCounts) -> AddedQuery | AddedCounts:
@@ -624,9 +721,24 @@ class Study:
             raise InvalidInput(f"as_of must not be before its day (got {format_value(row.as_of)})")
         return replace(row, params=self.settings.space.as_given(row.params), context=words, as_of=until)
 
-    def fail(self, trial: Trial | int, kind: Failure) -> Trial:
+    @overload
+    def fail(self, trial: Trial | int, kind: Failure, *, reason: str | None = None, by: str | None = None) -> Trial: ...
+
+    @overload
+    def fail(
+        self, trial: Sequence[Trial | int], kind: Failure, *, reason: str | None = None, by: str | None = None
+    ) -> list[Trial]: ...
+
+    def fail(
+        self,
+        trial: Trial | int | Sequence[Trial | int],
+        kind: Failure,
+        *,
+        reason: str | None = None,
+        by: str | None = None,
+    ) -> Trial | list[Trial]:
         """End a trial without an outcome: "lost" (no information about x), "infeasible" (x caused it: counts as the
-        floor), or "withdrawn".
+        floor), or "withdrawn". Of a list of trials all end, or none.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -634,28 +746,45 @@ class Study:
         'lost'
         >>> study.tell(1, 0.4).status  # it turned up after all
         'heard'
+        >>> [trial.failure for trial in study.fail(study.ask(n=2), "withdrawn", reason="the power was off")]
+        ['withdrawn', 'withdrawn']
         """
+        if kind not in FAILURES:
+            raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {format_value(kind)})")
+        why = "" if reason is None else require_reason(reason)
+        alone = isinstance(trial, Trial) or not isinstance(trial, Sequence) or isinstance(trial, str)
         with hold(self._lock):
             self._sync()
-            number = self._find_number(trial)
-            if kind not in FAILURES:
-                raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {format_value(kind)})")
+            given = [cast("Trial | int", trial)] if alone else list(cast("Sequence[Trial | int]", trial))
+            numbers = list(dict.fromkeys(self._find_number(each) for each in given))
 
-            def events() -> list[Failed]:
-                row = self._state.rows[number - 1]
-                if row.told is not None:
-                    told = row.told.value
-                    raise AlreadyTold(
-                        f"trial {number} was told {told!r} before; it cannot fail any more (got {kind!r})"
-                    )
-                if row.failed is not None and row.failed.kind != kind:
-                    raise AlreadyEnded(f"trial {number} ended as {row.failed.kind} before (got {kind!r})")
-                return [Failed(number=number, kind=kind, at=self._read_clock())] if row.failed is None else []
+            def events() -> list[Failed | Amended]:
+                made = [event for number in numbers for event in self._make_failure(number, kind, why)]
+                if made:
+                    self._state.require_unlocked()
+                return made
 
-            self._write(events)
-            if self._state.rows[number - 1].failed is None:
+            self._write(events, Signature.of(by))
+            if any(self._state.rows[number - 1].failed is None for number in numbers):
                 events()  # an outcome came in between: raise the error
-            return self._read_trial(number)
+            trials = [self._read_trial(number) for number in numbers]
+            return trials[0] if alone else trials
+
+    def _make_failure(self, number: int, kind: Failure, reason: str) -> list[Failed | Amended]:
+        """The event that ends a trial; none if it has ended so before."""
+        row, at = self._state.rows[number - 1], self._read_clock()
+        if row.told is not None:
+            told = row.told.value
+            raise AlreadyTold(f"trial {number} was told {told!r} before; it cannot fail any more (got {kind!r})")
+        if row.failed is not None and row.failed.kind != kind:
+            raise AlreadyEnded(f"trial {number} ended as {row.failed.kind} before (got {kind!r})")
+        if row.failed is not None:
+            return []
+        if self._state.table.column("failed_once")[number - 1]:
+            return [Amended(number=number, reason=reason or FAILED_AGAIN, at=at, failure=kind, again=True)]
+        return [Failed(number=number, kind=kind, at=at, reason=reason)]
+
+    # Correcting -------------------------------------------------------------------------------------------------------
 
     def amend(
         self,
@@ -664,46 +793,191 @@ class Study:
         *,
         reason: str,
         noise: float | None = None,
+        at: float | datetime | None = None,
+        params: Params | None = None,
+        failure: Failure | None = None,
+        take_back: bool = False,
         floor: float | None = None,
         limits: tuple[float, float] | None = None,
+        patience: int | str | timedelta | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        by: str | None = None,
     ) -> Trial | None:
-        """Correct an outcome that was told wrongly, or the study's floor or limits.
+        """Correct what was recorded wrongly: something about a trial, or the study's settings. The ledger keeps what it
+        was before, who corrected it, and the reason.
 
-        The ledger keeps the old value and the reason.
+        value, noise   the outcome, and the standard deviation of its noise
+        at             when the outcome came
+        params         what was run: all of it, or what was different. What was asked stays in the record
+        failure        the trial ended so, and not as it was recorded
+        take_back      its outcome or failure never was: it is pending again
+        floor, limits, patience    of the study. By an amended patience ("none": never) all outcomes are judged
+        ranges         {"temperature": (10, 120)}: wider, or narrower if everything that was tried lies inside
+        by             who corrects it; None: whom BELATED_BY names, if anybody
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
         >>> _ = study.tell(study.ask(), 7.1)
         >>> study.amend(1, 0.71, reason="the decimal point was in the wrong place").outcome
         0.71
+        >>> study.amend(1, params={"x": 0.5}, reason="the knob has steps").params
+        {'x': 0.5}
+        >>> study.amend(1, take_back=True, reason="it was another flask's", by="anna").status
+        'pending'
+        >>> study.amend(ranges={"x": (0, 2)}, reason="the best is at the edge")
         """
-        if not isinstance(reason, str) or not reason.strip():
-            raise InvalidInput(f"reason must say why (got {format_value(reason)})")
-        if not is_writable(reason):
-            raise InvalidInput(f"reason must be text that UTF-8 can hold (got {format_value(reason)})")
+        why, signature = require_reason(reason), Signature.of(by)
+        of_trial = take_back or any(each is not None for each in (value, noise, at, params, failure))
+        of_study = any(each is not None for each in (floor, limits, patience, ranges))
+        if (of_trial, of_study) != (trial is not None, trial is None):
+            raise InvalidInput(AMENDABLE)
+        if trial is None:
+            self._amend_study(why, signature, floor, limits, patience, ranges)
+            return None
         with hold(self._lock):
             self._sync()
-            if trial is None:
-                if value is not None or noise is not None or (floor is None and limits is None):
-                    raise InvalidInput("amend a trial (trial, value), or the study (floor=, limits=)")
-                self.settings.objective.amend(floor, limits)  # refuses what does not fit together
-                lo_hi = None if limits is None else (float(limits[0]), float(limits[1]))
-                worst = None if floor is None else float(floor)
-                event = Amended(number=None, reason=reason, at=self._read_clock(), floor=worst, limits=lo_hi)
-                self._write(lambda: [event])
-                return None
-            if floor is not None or limits is not None or value is None:
-                raise InvalidInput("amend a trial (trial, value), or the study (floor=, limits=)")
             number = self._find_number(trial)
             self._refuse_counted(number)
-            if self._state.rows[number - 1].told is None:
-                raise NothingHeard(f"trial {number} has no outcome to amend; tell it")
-            y, sigma = self.settings.objective.accept(value), self._check_noise(noise)
-            self._write(lambda: [Amended(number=number, reason=reason, at=self._read_clock(), value=y, noise=sigma)])
+
+            def events() -> list[Amended]:
+                self._state.require_unlocked()
+                return [self._make_amendment(number, why, value, noise, at, params, failure, take_back=take_back)]
+
+            self._write(events, signature)
             return self._read_trial(number)
 
-    def close(self) -> None:
-        """Stop asking. Outcomes of pending trials are still accepted.
+    def _make_amendment(
+        self,
+        number: int,
+        reason: str,
+        value: float | None,
+        noise: float | None,
+        at: float | datetime | None,
+        params: Params | None,
+        failure: Failure | None,
+        *,
+        take_back: bool,
+    ) -> Amended:
+        """The correction of a trial, if it can be one."""
+        row, now = self._state.rows[number - 1], self._read_clock()
+        if take_back or failure is not None:
+            if (take_back and failure) or any(each is not None for each in (value, noise, at)):
+                raise InvalidInput("take_back, or failure, leaves no outcome; leave value, noise and at out")
+            if failure is not None and failure not in FAILURES:
+                raise InvalidInput(f"failure must be one of {', '.join(FAILURES)} (got {format_value(failure)})")
+            if row.told is None and row.failed is None:
+                raise NothingHeard(f"trial {number} has no outcome or failure to amend")
+        elif (value is not None or at is not None) and row.told is None:
+            raise NothingHeard(f"trial {number} has no outcome to amend; tell it")
+        if noise is not None and value is None:
+            raise InvalidInput("noise belongs to an outcome; give a value with it")
+        run = self._read_run(number, params)
+        if params is not None and run is None:
+            raise InvalidInput(f"trial {number} is known to have been run so (got {format_value(params)})")
+        return Amended(
+            number=number,
+            reason=reason,
+            at=now,
+            value=None if value is None else self.settings.objective.accept(value),
+            noise=self._check_noise(noise),
+            told_at=None if at is None else self._read_time(at),
+            params=run,
+            failure=failure,
+            taken_back=take_back,
+        )
+
+    def _amend_study(
+        self,
+        reason: str,
+        signature: Signature,
+        floor: float | None,
+        limits: tuple[float, float] | None,
+        patience: int | str | timedelta | None,
+        ranges: Mapping[str, tuple[float, float]] | None,
+    ) -> None:
+        """Correct the settings, while nobody asks."""
+        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
+            self._sync(turn)
+
+            def events() -> list[Amended]:
+                self._state.require_unlocked()
+                new = amend_settings(self.settings, floor=floor, limits=limits, patience=patience, ranges=ranges)
+                if new.space != self.settings.space:
+                    self._state.check_ranges(new.space)
+                counts = np.any(self._state.table.column("shown") > 0)
+                if new.patience.by_clock != self.settings.patience.by_clock and counts:
+                    raise InvalidInput("this study counts people, by the age of their day; patience keeps its unit")
+                return [
+                    Amended(
+                        number=None,
+                        reason=reason,
+                        at=self._read_clock(),
+                        floor=None if floor is None else new.objective.floor,
+                        limits=None if limits is None else new.objective.limits,
+                        patience=None if patience is None else _write_patience(new.patience),
+                        by_clock=patience is not None and new.patience.by_clock,
+                        ranges=None if ranges is None else {name: _list_ends(new.space, name) for name in ranges},
+                    )
+                ]
+
+            self._write(events, signature, turn)
+
+    def find_undo(self, *, by: str | None = None) -> list[PastEvent]:
+        """The events that `undo` would take back now, the newest first.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.tell(study.ask(by="anna"), 0.5, by="bob")
+        >>> [(past.position, past.event.value) for past in study.find_undo(by="bob")]
+        [(2, 0.5)]
+        """
+        with hold(self._lock):
+            self._sync()
+            return find_undo(self._state, self.events()[: self._state.position], read_person(by))
+
+    def undo(self, *, by: str | None = None, reason: str | None = None) -> list[PastEvent]:
+        """Take back the newest thing that a person did, if nothing has happened to the same trial since, and return it.
+
+        A tell that is undone leaves its trial pending. An ask that is undone is withdrawn: its number and params stay.
+        A batch is undone as a whole. Other corrections: `amend`.
+
+        by  whose; None: those of whom BELATED_BY names, or of nobody
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.tell(study.ask(by="anna"), 7.1, by="anna")
+        >>> [past.event.value for past in study.undo(by="anna", reason="the wrong flask")]
+        [7.1]
+        >>> study.trial(1).status
+        'pending'
+        >>> _ = study.undo(by="anna")  # and the ask
+        >>> study.trial(1).failure
+        'withdrawn'
+        """
+        signature, why = Signature.of(by), "" if reason is None else require_reason(reason)
+        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
+            self._sync(turn)
+            found: list[PastEvent] = []
+
+            def events() -> list[Undone]:
+                nonlocal found
+                self._state.require_unlocked()
+                found = find_undo(self._state, self.events()[: self._state.position], signature.by)
+                if isinstance(found[0].event, Amended) and found[0].event.ranges is not None:
+                    self._state.check_ranges(self._state.settings_before.space)
+                at = self._read_clock()
+                return [
+                    Undone(number=find_number(event), position=position, at=at, reason=why) for position, event in found
+                ]
+
+            self._write(events, signature, turn)
+            if not all(self._state.was_undone(past.position) for past in found):
+                raise Followed
+            return found
+
+    def close(self, *, lock: bool = False, by: str | None = None, remark: str | None = None) -> None:
+        """Stop asking. Outcomes of pending trials are still accepted, unless the study is locked: then nothing may be
+        told, amended or undone either. `reopen` ends it.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -718,7 +992,31 @@ class Study:
         """
         with hold(self._lock):
             self._sync()
-            self._write(lambda: [] if self._state.closed else [Ended(at=self._read_clock())])
+
+            def events() -> list[Ended]:
+                done = self._state.locked if lock else self._state.closed
+                return [] if done else [Ended(at=self._read_clock(), locked=lock)]
+
+            self._write(events, Signature.of(by, remark))
+
+    def reopen(self, *, reason: str, by: str | None = None) -> None:
+        """Go on with a study that was closed or locked.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> study.close(lock=True, by="anna")
+        >>> study.reopen(reason="the reviewers want two more", by="anna")
+        >>> study.ask().number
+        1
+        """
+        why = require_reason(reason)
+        with hold(self._lock):
+            self._sync()
+
+            def events() -> list[Reopened]:
+                return [Reopened(at=self._read_clock(), reason=why)] if self._state.closed else []
+
+            self._write(events, Signature.of(by))
 
     def disconnect(self) -> None:
         """Close files and connections; the next call opens them again. This also happens at the end of
@@ -903,7 +1201,7 @@ class Study:
             self._sync()
             return list(self._state.fits)
 
-    def refit(self) -> Hyperparameters | None:
+    def refit(self, *, by: str | None = None) -> Hyperparameters | None:
         """Fit the hyperparameters now and record them; the next asks, of any worker, use them. None: nothing to fit.
 
         An ask fits by itself as long as that is quick. Where it would take more than some two CPU seconds (thousands of
@@ -920,15 +1218,14 @@ class Study:
 
             def events() -> list[Refitted]:
                 with self._hold_state() as state:
-                    if state.closed:
-                        raise Closed
+                    state.require_open()
                     at = self._read_clock()
                     compute = prepare_fit(state, at)
                 with use_one_thread():
                     found = compute()
                 return [] if found is None else [Refitted(fitted=found.to_dict(), at=at)]
 
-            written = self._write(events, turn)
+            written = self._write(events, Signature.of(by), turn)
             return Hyperparameters.from_dict(written[0].fitted) if written else None
 
     @property
@@ -1216,7 +1513,8 @@ class Study:
         if isinstance(s, bool) or not isinstance(s, int) or not 1 <= s <= last:
             exist = {0: "none has been asked yet", 1: "only trial 1 exists"}.get(last, f"trials 1 to {last} exist")
             raise UnknownTrial(f"there is no trial {format_value(s)}; {exist}")
-        if isinstance(trial, Trial) and dict(trial.params) != dict(self._state.table.asked(s - 1).params):
+        given = None if not isinstance(trial, Trial) else trial.asked_params or trial.params
+        if isinstance(trial, Trial) and given != dict(self._state.table.asked(s - 1).params):
             raise UnknownTrial(
                 f"trial {s} of this study has other params; this is a trial of another one "
                 f"(got {format_value(trial.params)})"
@@ -1272,14 +1570,20 @@ class Study:
                 self._sync()
             yield self._state
 
-    def _write(self, events: Callable[[], Sequence[AnEvent]], ledger: Ledger | None = None) -> Sequence[AnEvent]:
-        """Append the events that `events` makes from the state; if another process was first, read again and retry."""
+    def _write(
+        self,
+        events: Callable[[], Sequence[AnEvent]],
+        signature: Signature = NOBODY,
+        ledger: Ledger | None = None,
+    ) -> Sequence[AnEvent]:
+        """Append the events that `events` makes from the state, signed; if another process was first, read again and
+        retry."""
         position = 0
 
         def attempt() -> Sequence[AnEvent]:
             nonlocal position
             position = self._state.position
-            made = events()
+            made = [signature.sign(event) for event in events()]
             if not made:
                 return made
             with hold(self._lock):
@@ -1305,7 +1609,9 @@ class Study:
     def _use_cache(self) -> Iterator[Cache]:
         """The cache for one computation; an exception on the way leaves an empty one behind."""
         with hold(self._cache_lock):
-            cache, self._cache = self._cache, Cache()
+            space = self._state.settings.space
+            cache = self._cache if self._cached_in is space else Cache()  # what is kept is about the ranges of then
+            self._cache, self._cached_in = Cache(), space
             yield cache
             self._cache = cache
 
@@ -1330,12 +1636,12 @@ class Study:
             )
         return found
 
-    def _recall(self, event: Asked | Told | Converted | Repeated) -> tuple[object, ...]:
-        """The user's call that recorded this event."""
+    def _recall(self, event: Asked | Told | Converted | Repeated | Amended) -> tuple[object, ...]:
+        """The user's call that recorded this event. Who called is no part of it."""
         if isinstance(event, Converted):
-            return ("tell", event.number, event.value, None)
-        if isinstance(event, Told | Repeated):
-            return ("tell", event.number, event.value, event.noise)
+            return ("tell", event.number, event.value, None, freeze(None))
+        if isinstance(event, Told | Repeated | Amended):
+            return ("tell", event.number, event.value, event.noise, freeze(event.params))
         if not event.by_hand:
             batch = self._state.rows[event.number - 1 : event.number - 1 + event.parts]
             return ("ask", tuple(freeze(row.asked.context) for row in batch), freeze(event.fixed))
@@ -1356,6 +1662,21 @@ def _list_contexts(context: Params | None, n: int | None, contexts: Sequence[Par
     if isinstance(contexts, Mapping | str) or not isinstance(contexts, Sequence) or not contexts:
         raise InvalidInput(f"contexts must be a list of contexts, at least one (got {format_value(contexts)})")
     return contexts
+
+
+def _write_patience(patience: Patience) -> float | Literal["auto", "none"]:
+    """A patience as an amendment has it."""
+    if patience.auto:
+        return "auto"
+    return "none" if np.isinf(patience.m) else patience.m
+
+
+def _list_ends(space: Space, name: str) -> tuple[float, float]:
+    """The ends of a parameter's range."""
+    kind = space.find_parameter(name)
+    if isinstance(kind, Choice):
+        raise InvalidInput(f"{name}: a choice has no range")
+    return kind.low, kind.high
 
 
 def _explain_conflict(row: TrialRecord, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:

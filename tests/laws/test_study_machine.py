@@ -1,4 +1,4 @@
-"""Any sequence of asks, tells, adds, failures, amendments and restarts, against a dictionary that knows the rules.
+"""Any sequence of asks, tells, failures, corrections, undos and restarts, against a dictionary that knows the rules.
 
 On every ledger, and with two handles on the study, each call through either of them."""
 
@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,8 @@ from hypothesis.stateful import (
 )
 
 import belated
-from belated import AlreadyEnded, AlreadyTold, KeyTaken, NothingHeard, Study
-from belated.errors import Closed
-from belated.record.events import Amended, Asked, Refused
+from belated import AlreadyEnded, AlreadyTold, Closed, Followed, KeyTaken, Locked, NothingHeard, NothingToUndo, Study
+from belated.record.events import Asked, Refused, Undone
 from tests.support.studies import KINDS as LEDGERS
 from tests.support.studies import Place
 
@@ -33,6 +33,8 @@ EITHER = st.sampled_from([0, 1])
 KEYS = st.sampled_from(["a", "b", "c"])
 VALUES = st.sampled_from([-1.0, 0.0, 0.25, 2.0])
 KINDS = st.sampled_from(["lost", "infeasible", "withdrawn"])
+PEOPLE = st.sampled_from([None, "Anna", "Bob"])
+PLACES = st.integers(0, 16)
 
 
 @dataclasses.dataclass
@@ -44,6 +46,20 @@ class Known:
     value: float | None = None
     delay: int | None = None  # rounds
     failure: str | None = None
+    undelayed: bool = False  # added with its outcome
+
+    def has_ended(self) -> bool:
+        return self.value is not None or self.failure is not None
+
+
+@dataclasses.dataclass
+class Done:
+    """A change that somebody made: of a trial (or of the study itself, 0), and what that was before."""
+
+    by: str | None
+    trials: list[int]
+    before: list[Any]
+    followed: bool = False  # something else changed the same since
 
 
 class StudyMachine(RuleBasedStateMachine):
@@ -67,79 +83,111 @@ class StudyMachine(RuleBasedStateMachine):
         self.studies = [study, self.place.another(study)]
         self.known: list[Known] = []
         self.keys: dict[str, tuple[int, int]] = {}  # of asks: how many, and the first
-        self.refused = self.amended = 0
-        self.closed = False
+        self.refused = self.undone = 0
+        self.closed = self.locked = False
+        self.done: list[Done] = []  # what still counts, in order
+
+    def change(self, by: str | None, trials: list[int], before: list[Any]) -> None:
+        """Something changed these trials, or the study itself (0)."""
+        for done in self.done:
+            done.followed |= not set(trials).isdisjoint(done.trials)
+        self.done.append(Done(by, trials, before))
+
+    def change_trial(self, by: str | None, s: int, **new: Any) -> None:
+        self.change(by, [s], [self.known[s - 1]])
+        self.known[s - 1] = dataclasses.replace(self.known[s - 1], **new)
+
+    def change_study(self, by: str | None, **new: Any) -> None:
+        self.change(by, [0], [{name: getattr(self, name) for name in new}])
+        for name, value in new.items():
+            setattr(self, name, value)
 
     def teardown(self) -> None:
         self.place.disconnect()
 
-    @rule(who=EITHER, n=st.integers(1, 4))
-    def ask(self, who: int, n: int) -> None:
-        self._ask(self.studies[who], n, None)
+    @rule(who=EITHER, n=st.integers(1, 4), by=PEOPLE)
+    def ask(self, who: int, n: int, by: str | None) -> None:
+        self._ask(self.studies[who], n, None, by)
 
-    @rule(who=EITHER, n=st.integers(1, 3), key=KEYS)
-    def ask_with_a_key(self, who: int, n: int, key: str) -> None:
+    @rule(who=EITHER, n=st.integers(1, 3), key=KEYS, by=PEOPLE)
+    def ask_with_a_key(self, who: int, n: int, key: str, by: str | None) -> None:
         study = self.studies[who]
         if key not in self.keys:
-            if self._ask(study, n, key):
+            if self._ask(study, n, key, by):
                 self.keys[key] = (n, len(self.known) - n + 1)
         elif self.keys[key][0] == n:
             first = self.keys[key][1]
-            assert study.ask(n=n, key=key) == study.trials()[first - 1 : first - 1 + n]
+            assert study.ask(n=n, key=key, by=by) == study.trials()[first - 1 : first - 1 + n]
         else:
             with pytest.raises(KeyTaken):
                 study.ask(n=n, key=key)
 
-    def _ask(self, study: Study, n: int, key: str | None) -> bool:
+    def _ask(self, study: Study, n: int, key: str | None, by: str | None) -> bool:
         if self.closed:
             with pytest.raises(Closed):
                 study.ask(n=n, key=key)
             return False
-        for trial in study.ask(n=n, key=key):
+        for trial in study.ask(n=n, key=key, by=by):
             self.known.append(Known(trial.params, by_hand=False))
             assert trial.number == len(self.known)
             assert trial.knew_trials == trial.number - 1
             assert trial.outcome is None
+            assert trial.asked_by == by
+        self._asked(by, n)
         return True
 
-    @rule(who=EITHER, i=st.integers(0, 16), value=st.one_of(st.none(), VALUES))
-    def add(self, who: int, i: int, value: float | None) -> None:
+    def _asked(self, by: str | None, n: int) -> None:
+        """Before a query was asked it was nothing; an undo withdraws it."""
+        asked = list(range(len(self.known) - n + 1, len(self.known) + 1))
+        withdrawn = [dataclasses.replace(self.known[s - 1], value=None, delay=None, failure="withdrawn") for s in asked]
+        self.change(by, asked, withdrawn)
+
+    @rule(who=EITHER, i=PLACES, value=st.one_of(st.none(), VALUES), by=PEOPLE)
+    def add(self, who: int, i: int, value: float | None, by: str | None) -> None:
         if self.closed:
             with pytest.raises(Closed):
                 self.studies[who].add({"x": i / 16}, value)
             return
-        trial = self.studies[who].add({"x": i / 16}, value)
-        self.known.append(Known({"x": i / 16}, by_hand=True, value=value))  # with an outcome: no delay
+        trial = self.studies[who].add({"x": i / 16}, value, by=by)
+        # with an outcome: no delay
+        self.known.append(Known({"x": i / 16}, by_hand=True, value=value, undelayed=value is not None))
         assert trial.number == len(self.known)
+        self._asked(by, 1)
 
     @precondition(lambda self: self.known)
-    @rule(who=EITHER, pick=st.integers(0, 10**6), value=VALUES)
-    def tell(self, who: int, pick: int, value: float) -> None:
+    @rule(who=EITHER, pick=st.integers(0, 10**6), value=VALUES, by=PEOPLE, run=st.one_of(st.none(), st.none(), PLACES))
+    def tell(self, who: int, pick: int, value: float, by: str | None, run: int | None) -> None:
         study = self.studies[who]
         s = pick % len(self.known) + 1
         known = self.known[s - 1]
-        if known.value is not None and known.value != value:
+        params = known.params if run is None else {"x": run / 16}
+        words: dict[str, Any] = {"by": by} if run is None else {"by": by, "params": params}
+        if self.locked:
+            with pytest.raises(Locked):
+                study.tell(s, value, **words)
+        elif known.value is not None and (known.value, known.params) != (value, params):
             with pytest.raises(AlreadyTold):
-                study.tell(s, value)
+                study.tell(s, value, **words)
             self.refused += 1
         elif known.value is None and known.failure in ("infeasible", "withdrawn"):
             with pytest.raises(AlreadyEnded):
-                study.tell(s, value)
+                study.tell(s, value, **words)
             self.refused += 1
         else:
-            receipt = study.tell(s, value)
+            receipt = study.tell(s, value, **words)
             if known.value is None:
-                known.value, known.delay = value, len(self.known) + 1 - s
-                assert receipt.status == ("heard" if known.delay <= self.patience else "late")
+                delay = None if known.undelayed else len(self.known) + 1 - s
+                assert receipt.status == ("heard" if (delay or 0) <= self.patience else "late")
+                self.change_trial(by, s, value=value, delay=delay, params=params)
             else:
                 assert receipt.status == "duplicate"
-            delay = known.delay or 0  # what came with its outcome was not waited for
+            delay = self.known[s - 1].delay or 0  # what came with its outcome was not waited for
             assert (receipt.number, receipt.delay) == (s, delay)
             assert receipt.used == (delay <= self.patience or self.late == "use")
 
     @precondition(lambda self: self.known)
-    @rule(who=EITHER, pick=st.integers(0, 10**6), kind=KINDS)
-    def fail(self, who: int, pick: int, kind: Any) -> None:
+    @rule(who=EITHER, pick=st.integers(0, 10**6), kind=KINDS, by=PEOPLE)
+    def fail(self, who: int, pick: int, kind: Any, by: str | None) -> None:
         study = self.studies[who]
         s = pick % len(self.known) + 1
         known = self.known[s - 1]
@@ -149,30 +197,101 @@ class StudyMachine(RuleBasedStateMachine):
         elif known.failure not in (None, kind):
             with pytest.raises(AlreadyEnded):
                 study.fail(s, kind)
+        elif self.locked and known.failure is None:
+            with pytest.raises(Locked):
+                study.fail(s, kind)
         else:
-            assert study.fail(s, kind).status == "failed"
-            known.failure = kind
+            assert study.fail(s, kind, by=by).status == "failed"
+            if known.failure is None:
+                self.change_trial(by, s, failure=kind)
 
     @precondition(lambda self: self.known)
-    @rule(who=EITHER, pick=st.integers(0, 10**6), value=VALUES)
-    def amend(self, who: int, pick: int, value: float) -> None:
-        s = pick % len(self.known) + 1
-        known = self.known[s - 1]
-        if known.value is None:
-            with pytest.raises(NothingHeard):
-                self.studies[who].amend(s, value, reason="why")
-            return
-        trial = self.studies[who].amend(s, value, reason="why")
-        assert trial is not None
-        assert trial.outcome == value
-        known.value = value
-        self.amended += 1
+    @rule(who=EITHER, pick=st.integers(0, 10**6), value=VALUES, by=PEOPLE)
+    def amend(self, who: int, pick: int, value: float, by: str | None) -> None:
+        if self._amend(who, pick, lambda known: known.value is not None, by, value=value):
+            self.change_trial(by, pick % len(self.known) + 1, value=value)
 
-    @precondition(lambda self: len(self.known) > 12)
-    @rule(who=EITHER)
-    def close(self, who: int) -> None:
-        self.studies[who].close()
-        self.closed = True
+    @precondition(lambda self: self.known)
+    @rule(who=EITHER, pick=st.integers(0, 10**6), by=PEOPLE)
+    def take_back(self, who: int, pick: int, by: str | None) -> None:
+        if self._amend(who, pick, Known.has_ended, by, take_back=True):
+            self.change_trial(by, pick % len(self.known) + 1, value=None, delay=None, failure=None)
+
+    @precondition(lambda self: self.known)
+    @rule(who=EITHER, pick=st.integers(0, 10**6), kind=KINDS, by=PEOPLE)
+    def amend_failure(self, who: int, pick: int, kind: Any, by: str | None) -> None:
+        if self._amend(who, pick, Known.has_ended, by, failure=kind):
+            self.change_trial(by, pick % len(self.known) + 1, value=None, delay=None, failure=kind)
+
+    @precondition(lambda self: self.known)
+    @rule(who=EITHER, pick=st.integers(0, 10**6), i=PLACES, by=PEOPLE)
+    def amend_params(self, who: int, pick: int, i: int, by: str | None) -> None:
+        s, run = pick % len(self.known) + 1, {"x": i / 16}
+        if self.known[s - 1].params == run:
+            with pytest.raises(belated.InvalidInput if not self.locked else Locked):
+                self.studies[who].amend(s, params=run, reason="why")
+        elif self._amend(who, pick, lambda _: True, by, params=run):
+            self.change_trial(by, s, params=run)
+
+    def _amend(self, who: int, pick: int, applies: Callable[[Known], bool], by: str | None, **new: Any) -> bool:
+        s = pick % len(self.known) + 1
+        if self.locked or not applies(self.known[s - 1]):
+            with pytest.raises(Locked if self.locked else NothingHeard):
+                self.studies[who].amend(s, reason="why", **new)
+            return False
+        assert self.studies[who].amend(s, reason="why", by=by, **new) is not None
+        return True
+
+    @rule(who=EITHER, patience=st.integers(1, 5), by=PEOPLE)
+    def amend_patience(self, who: int, patience: int, by: str | None) -> None:
+        if self.locked:
+            with pytest.raises(Locked):
+                self.studies[who].amend(patience=patience, reason="why")
+            return
+        self.studies[who].amend(patience=patience, reason="why", by=by)
+        self.change_study(by, patience=patience)
+
+    @precondition(lambda self: len(self.known) > 8)
+    @rule(who=EITHER, lock=st.booleans(), by=PEOPLE)
+    def close(self, who: int, lock: bool, by: str | None) -> None:
+        self.studies[who].close(lock=lock, by=by)
+        if not (self.locked if lock else self.closed):
+            self.change_study(by, closed=True, locked=lock)
+
+    @precondition(lambda self: self.closed)
+    @rule(who=EITHER, by=PEOPLE)
+    def reopen(self, who: int, by: str | None) -> None:
+        self.studies[who].reopen(reason="why", by=by)
+        self.change_study(by, closed=False, locked=False)
+
+    @rule(who=EITHER, by=PEOPLE)
+    def undo(self, who: int, by: str | None) -> None:
+        study = self.studies[who]
+        newest = next((done for done in reversed(self.done) if done.by == by), None)
+        if self.locked:
+            with pytest.raises(Locked):
+                study.undo(by=by)
+        elif newest is None:
+            with pytest.raises(NothingToUndo):
+                study.undo(by=by)
+        elif newest.followed:
+            with pytest.raises(Followed):
+                study.undo(by=by)
+        else:
+            self.undone += len(study.undo(by=by))
+            self.done.remove(newest)
+            for s, before in zip(newest.trials, newest.before, strict=True):
+                if s == 0:
+                    self.__dict__.update(before)
+                else:
+                    self.known[s - 1] = before
+            self._follow_again()
+
+    def _follow_again(self) -> None:
+        """What an undone change had followed is the newest again, unless it was followed by something else too."""
+        for i, done in enumerate(self.done):
+            later = [each.trials for each in self.done[i + 1 :]]
+            done.followed = any(not set(trials).isdisjoint(done.trials) for trials in later)
 
     @rule()
     def restart(self) -> None:
@@ -205,6 +324,12 @@ class StudyMachine(RuleBasedStateMachine):
             assert (trial.outcome, trial.delay) == (known.value, known.delay)
             assert trial.failure == (known.failure if known.value is None else None)
             assert trial.status == self.status(trial.number)
+            assert trial.asked_params is None or trial.asked_params != trial.params
+
+    @invariant()
+    def the_check_agrees(self) -> None:
+        if self.place.url is not None and len(self.known) % 7 == 3:
+            assert belated.check(self.place.url, self.studies[0].name).ok
 
     @invariant()
     def best_is_the_best_told(self) -> None:
@@ -219,7 +344,7 @@ class StudyMachine(RuleBasedStateMachine):
     def the_record_is_whole(self) -> None:
         happened = self.studies[1].events()
         assert sum(isinstance(event, Refused) for event in happened) == self.refused
-        assert sum(isinstance(event, Amended) for event in happened) == self.amended
+        assert sum(isinstance(event, Undone) for event in happened) == self.undone
         for position, event in enumerate(happened, start=1):
             if isinstance(event, Asked):
                 assert event.knew < position

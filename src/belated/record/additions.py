@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any, TypeVar
 
-from belated.errors import AlreadyEnded, BelatedError, Closed, InvalidInput, KeyTaken
+from belated.errors import AlreadyEnded, BelatedError, InvalidInput, KeyTaken
 from belated.record.events import Asked, Counted, Told
 from belated.record.state import State
 from belated.validation import format_value, freeze, require_time, require_whole
@@ -154,8 +154,7 @@ class AdditionPlan:
         self.numbers.append(number)
 
     def _ask(self, row: AddedQuery | AddedCounts, *, at: float, **said: Any) -> int:
-        if self.state.closed:
-            raise Closed
+        self.state.require_open()
         number, self._next = self._next, self._next + 1
         self.events.append(
             Asked(

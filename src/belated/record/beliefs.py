@@ -82,7 +82,7 @@ def _fit_for_look(
     """New hyperparameters where a fit is due; the same question again has the same answer, at no cost."""
     if not is_look_fit_due(problem, h, t, fits):
         return None
-    parts = [h.y, h.lams, h.seen, h.settled, h.pending]
+    parts = [h.X, h.y, h.lams, h.seen, h.settled, h.pending]
     if problem.conversions:
         parts.append(coarsen_ages(h).age)
     if h.counts is not None:

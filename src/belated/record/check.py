@@ -1,12 +1,16 @@
 """Whether a ledger is sound: the invariants I1-I14, checked from the events alone.
 
 I1   every acknowledged ask is there, its params byte-equal        I8   receipts = effective + duplicate + refused
+                                                                        + taken back
 I2   one trial per key and part; batches are complete              I9   after patience an outcome is late, and kept
 I3   trial numbers are 1..N, positions 1..n                        I10  the order of tells does not matter
 I4   every trial is complete, and knew all earlier ones            I11  a belief or choice rebuilt = the live one
 I5   at most one effective outcome per trial                       I12  readings are finite, ages at least 0
 I6   a duplicate changes nothing                                   I13  mean and std finite, 0 <= var <= prior
 I7   another value is refused; only an amendment changes one       I14  the store itself is intact
+
+A correction with a reason is an event too: the outcome in effect is what the corrections leave, an undo puts back what
+was before the event that it names, and what was run is what the belief knows. What was asked never changes.
 
 In a study of conversions a conversion replaces a 0 that was told before, and a 0 told after it adds nothing (I5, I7).
 Where the study chooses patience itself (I9), it changes only at an ask. Whether an outcome is late depends on the
@@ -42,8 +46,10 @@ from belated.record.events import (
     Failed,
     Refitted,
     Refused,
+    Reopened,
     Repeated,
     Told,
+    Undone,
     event_to_dict,
     list_index_columns,
 )
@@ -53,6 +59,7 @@ from belated.results import Trial
 from belated.settings import Settings
 from belated.validation import format_names, format_value
 
+LOCKED_OUT = (Told, Converted, Counted, Failed, Amended, Undone)  # what does not count in a locked study
 MODELLED = 2000  # trials; above it the beliefs are not compared
 
 
@@ -162,14 +169,9 @@ def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport
 
 def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Counter[str]:
     """I2-I7, I9, I12: every event against those before it."""
-    state, last, at_ask, ended = State(settings), 0, 0, math.inf
-    told: dict[int, tuple[float, float | None]] = {}  # the outcomes in effect
-    patience, waited_for = settings.patience.m, dict[int, float]()  # the patience now, and when each outcome was told
-    failed: dict[int, Failed] = {}
-    counts_people: set[int] = set()  # trials that stand for many
-    decided: set[int] = set()  # trials whose outcome was amended
+    state, last, at_ask = State(settings), 0, 0
+    read = Reading(settings)
     keys: set[tuple[str, int]] = set()
-    valid: set[tuple[int, float, float | None]] = set()  # every outcome that was in effect, of any trial
     for position, event in enumerate(events, start=1):
         number = getattr(event, "number", None)
         if wrong := [f"{k} = {v!r}" for k, v in _list_readings(event) if not _is_finite(v)]:
@@ -182,7 +184,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             least = 0 if event.by_hand else at_ask  # a query given by hand was not chosen: outcomes may come in between
             if event.knew_trials != event.number - 1 or not least <= event.knew < first:
                 flag("I4", number, f"its choice must know all {event.number - 1} earlier trials (it knew {event.knew})")
-            if ended <= event.knew:
+            if read.was_closed(event.knew):
                 flag("I4", number, "it was asked after the study was closed")
             try:
                 state.encode(event.params, event.context)
@@ -192,63 +194,33 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             if event.key is not None and (event.key, event.part) in keys:
                 flag("I2", number, f"key {event.key!r} was used before")
             keys.add((event.key or "", event.part))
-            if event.shown_over is not None:
-                counts_people.add(event.number)
             last, at_ask = event.number, position if event.part == event.parts - 1 else at_ask
             if fault := _explain_torn(event, events[position : position + 1]):
                 flag("I2", number, fault)
         elif number is not None and not (isinstance(number, int) and 1 <= number <= last):
             flag("I3", number, f"something happened to it before it was asked (position {position})")
             return Counter(events=len(events))
-        elif isinstance(event, Told) and number is not None:
-            if number in told:
-                flag("I5", number, f"it was told twice: {told[number][0]!r}, then {event.value!r}")
-            if number not in failed or failed[number].kind == "lost":
-                told.setdefault(number, (event.value, event.noise))
-                waited_for.setdefault(number, patience)
-                valid.add((number, event.value, event.noise))
-        elif isinstance(event, Converted) and number is not None:
-            if not settings.objective.conversions or number not in told:
-                flag("I5", number, "a conversion after a 0 needs a study of conversions, and the 0")
-            elif told[number] == (0.0, None) and number not in decided:
-                told[number], waited_for[number] = (event.value, None), patience
-                valid.add((number, event.value, None))
-        elif isinstance(event, Counted):
-            if not settings.objective.conversions or number not in counts_people:
-                flag("I5", number, "only a trial of a study of conversions that stands for many people has counts")
-                return Counter(events=len(events))
-            if fault := _explain_counts(event):
-                flag("I13", number, fault)
-        elif isinstance(event, Repeated) and not _was_valid(settings, event, valid):
-            flag("I6", number, f"{event.value!r} was taken for a duplicate of an outcome that it never had")
-        elif isinstance(event, Failed):
-            if event.number in failed:
-                flag("I5", number, "it failed twice")
-            failed.setdefault(event.number, event)
-        elif isinstance(event, Refused) and number not in told and number not in failed:
-            flag("I7", number, f"{event.value!r} was refused though there was nothing that it contradicts")
-        elif isinstance(event, Amended):
-            if not event.reason.strip() or (number is not None and number not in told):
-                flag("I7", number, "an amendment needs a reason, and an outcome to put right")
-            elif number is not None and event.value is not None:
-                told[number] = (event.value, event.noise)
-                valid.add((number, event.value, event.noise))
-                decided.add(number)
-        elif isinstance(event, Adjusted):
-            if fault := _explain_misplaced(event, settings, events[position : position + 1]):
-                flag("I9", None, fault)
-                return Counter(events=len(events))
-            patience = event.m
-        elif isinstance(event, Refitted):
-            if event.fitted.get("number") != last + 1:
-                flag("I4", None, f"hyperparameters were fitted for another query than trial {last + 1}, the next one")
-        elif isinstance(event, Ended):
-            ended = min(ended, position)
-        if isinstance(event, Told | Converted | Repeated) and event.key is not None:
+        elif isinstance(event, Refitted) and event.fitted.get("number") != last + 1:
+            flag("I4", None, f"hyperparameters were fitted for another query than trial {last + 1}, the next one")
+        elif isinstance(event, Adjusted) and (fault := _explain_misplaced(event, state.settings, events[position:])):
+            flag("I9", None, fault)
+            return Counter(events=len(events))
+        if not read.locked or not isinstance(event, LOCKED_OUT):
+            for invariant, sentence in read.find_faults(event, position):
+                flag(invariant, number, sentence)
+                if isinstance(event, Counted):
+                    return Counter(events=len(events))
+        read.take(event, position)
+        if isinstance(event, Told | Converted | Repeated | Amended) and event.key is not None:
             if (event.key, 0) in keys:
                 flag("I2", number, f"key {event.key!r} was used before")
             keys.add((event.key, 0))
-        state.apply(event)
+        try:
+            state.apply(event)
+        except BelatedError as error:
+            flag("I7", number, str(error))
+            return Counter(events=len(events))
+    told = {number: end.outcome for number, end in read.ends.items() if end.outcome is not None}
     now = max((v for event in events for k, v in _list_readings(event) if "at" in k), default=0.0)
     for number in range(1, last + 1):
         trial, row = state.trial(number, now), state.rows[number - 1]
@@ -256,7 +228,12 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
             flag("I5", number, f"its outcome must be {told.get(number)!r} (the state says {trial.outcome!r})")
         if number in told and row.judge_outcome(*told[number]) != "duplicate":
             flag("I6", number, f"its outcome {told[number][0]!r} told again must be a duplicate")
-        if number in waited_for and (trial.status == "late") != (state.table.delay(row) > waited_for[number]):
+        end = read.ends[number]
+        if trial.failure != (end.failure if end.outcome is None else None):
+            flag("I5", number, f"it must have ended as {end.failure!r} (the state says {trial.failure!r})")
+        if dict(trial.params) != dict(end.params):
+            flag("I7", number, f"{dict(end.params)!r} was run (the state says {dict(trial.params)!r})")
+        if number in told and (trial.status == "late") != (state.table.delay(row) > end.patience):
             flag("I9", number, f"its status is {trial.status} after a delay of {trial.delay!r}")
         if trial.delay is not None and (not trial.delay >= 0 or not row.has_delay):
             flag(
@@ -270,9 +247,172 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
         trials=last,
         outcomes=len(told),
         refused=kinds[Refused],
-        failed=sum(n not in told for n in failed),
+        failed=sum(end.outcome is None and end.failure is not None for end in read.ends.values()),
         amended=kinds[Amended],
     )
+
+
+@dataclass(frozen=True)
+class End:
+    """What is known of a trial, by the events alone."""
+
+    params: Mapping[str, Any]
+    outcome: tuple[float, float | None] | None = None  # with its noise
+    failure: str | None = None
+    patience: float = math.inf  # by which its outcome is judged
+    decided: bool = False  # its outcome was amended
+
+
+class Reading:
+    """The events read a second time: what is in effect of every trial, and what each event changed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.ends: dict[int, End] = {}
+        self.patience = settings.patience.m
+        self.closed = self.locked = False
+        self._closings: list[tuple[int, bool]] = [(0, False)]  # from which position on it was closed, or open
+        self._before: dict[int | None, list[tuple[int, Any]]] = {None: []}  # what each change left behind
+        self._people: set[int] = set()  # trials that stand for many
+        self._valid: set[tuple[int, float, float | None]] = set()  # every outcome that was in effect, of any trial
+        self._told: set[int] = set()  # trials whose Told is in the ledger
+        self._failed: set[int] = set()
+
+    def was_closed(self, knew: int) -> bool:
+        """Whether a choice that knew the events up to this position knew that the study was closed."""
+        return [closed for since, closed in self._closings if since <= knew][-1]
+
+    def find_faults(self, event: Event, position: int) -> Iterator[tuple[str, str]]:
+        """What is wrong with an event after those before it: an invariant and a sentence."""
+        number = getattr(event, "number", None)
+        end = self.ends.get(number) if number is not None else None
+        if isinstance(event, Told) and number in self._told:
+            yield "I5", f"it was told twice: {end and end.outcome and end.outcome[0]!r}, then {event.value!r}"
+        elif isinstance(event, Converted):
+            if not self.settings.objective.conversions or end is None or end.outcome is None:
+                yield "I5", "a conversion after a 0 needs a study of conversions, and the 0"
+        elif isinstance(event, Counted):
+            if not self.settings.objective.conversions or number not in self._people:
+                yield "I5", "only a trial of a study of conversions that stands for many people has counts"
+            elif fault := _explain_counts(event):
+                yield "I13", fault
+        elif isinstance(event, Repeated) and not self._was_valid(event):
+            yield "I6", f"{event.value!r} was taken for a duplicate of an outcome that it never had"
+        elif isinstance(event, Failed) and number in self._failed:
+            yield "I5", "it failed twice"
+        elif isinstance(event, Refused) and end is not None and end.outcome is None and end.failure is None:
+            if number not in self._told | self._failed:
+                yield "I7", f"{event.value!r} was refused though there was nothing that it contradicts"
+        elif isinstance(event, Amended):
+            nothing = end is not None and end.outcome is None and end.failure is None
+            if not event.reason.strip() or (nothing and event.params is None and not event.again):
+                yield "I7", "an amendment needs a reason, and something to put right"
+        elif isinstance(event, Undone):
+            if not 1 <= event.position < position:
+                yield "I7", f"it undoes event {event.position}, which does not come before it"
+        elif isinstance(event, Reopened) and not event.reason.strip():
+            yield "I7", "to open it again needs a reason"
+
+    def take(self, event: Event, position: int) -> None:
+        """What an event changes."""
+        number = getattr(event, "number", None)
+        if isinstance(event, Asked):
+            self.ends[event.number], self._before[event.number] = End(event.params), [(position, None)]
+            self._people |= {event.number} if event.shown_over is not None else set()
+            return
+        self._told |= {event.number} if isinstance(event, Told) else set()
+        self._failed |= {event.number} if isinstance(event, Failed) else set()
+        if self.locked and isinstance(event, LOCKED_OUT):
+            return
+        if isinstance(event, Undone):
+            self._undo(event, position)
+        elif isinstance(event, Adjusted):
+            self.patience = event.m
+        elif number is None:
+            self._change_study(event, position)
+        elif (changed := self._change_trial(self.ends[number], event)) is not None:
+            self._before[number].append((position, self.ends[number]))
+            self.ends[number] = changed
+            if changed.outcome is not None:
+                self._valid.add((number, *changed.outcome))
+
+    def _change_trial(self, end: End, event: Event) -> End | None:
+        """What a trial is after an event; None: it does not change it."""
+        open_ = end.outcome is None and end.failure in (None, "lost")
+        if isinstance(event, Counted):
+            return replace(end)
+        if isinstance(event, Told) and open_:
+            params = end.params if event.params is None else event.params
+            return replace(end, outcome=(event.value, event.noise), patience=self.patience, params=params)
+        if isinstance(event, Converted) and end.outcome == (0.0, None) and not end.decided:
+            return replace(end, outcome=(event.value, None), patience=self.patience)
+        if isinstance(event, Failed) and end.outcome is None and end.failure is None:
+            return replace(end, failure=event.kind)
+        return self._amend_trial(end, event, open_) if isinstance(event, Amended) else None
+
+    def _amend_trial(self, end: End, event: Amended, open_: bool) -> End | None:
+        untouched = end.outcome is None and end.failure is None
+        params = end.params if event.params is None else event.params
+        if event.again and event.value is not None:
+            outcome = (event.value, event.noise)
+            return replace(end, outcome=outcome, patience=self.patience, params=params) if open_ else None
+        if event.again:
+            return replace(end, failure=event.failure) if untouched else None
+        if event.taken_back or event.failure is not None:
+            return None if untouched and event.params is None else End(params, failure=event.failure)
+        if event.value is None and event.told_at is None:
+            return replace(end, params=params)
+        if end.outcome is None:
+            return None
+        outcome = end.outcome if event.value is None else (event.value, event.noise)
+        return replace(end, outcome=outcome, params=params, decided=True)
+
+    def _change_study(self, event: Event, position: int) -> None:
+        before = (self.patience, self.closed, self.locked)
+        if isinstance(event, Ended):
+            self._close(position, closed=True, locked=self.locked or event.locked)
+        elif isinstance(event, Reopened):
+            self._close(position, closed=False, locked=False)
+        elif isinstance(event, Amended):
+            if event.patience is not None:
+                self._judge_by(event.patience if isinstance(event.patience, int | float) else math.inf)
+        else:
+            return
+        self._before[None].append((position, before))
+
+    def _undo(self, event: Undone, position: int) -> None:
+        stack = self._before[event.number]
+        if not stack or stack[-1][0] != event.position:
+            return
+        before = stack[-1][1]
+        if event.number is None:
+            stack.pop()
+            patience, closed, locked = before
+            if patience != self.patience:
+                self._judge_by(patience)
+            self._close(position, closed=closed, locked=locked)
+        elif before is None:  # the ask itself
+            stack.append((position, self.ends[event.number]))
+            self.ends[event.number] = replace(self.ends[event.number], failure="withdrawn")
+        else:
+            stack.pop()
+            self.ends[event.number] = before
+
+    def _judge_by(self, patience: float) -> None:
+        """All outcomes are judged by another patience."""
+        self.patience = patience
+        self.ends = {number: replace(end, patience=patience) for number, end in self.ends.items()}
+
+    def _close(self, position: int, *, closed: bool, locked: bool) -> None:
+        self.closed, self.locked = closed, locked
+        self._closings.append((position, closed))
+
+    def _was_valid(self, event: Repeated) -> bool:
+        """Whether what was taken for a duplicate was in effect before; a 0 adds nothing to a conversion."""
+        adds_nothing = self.settings.objective.conversions and event.value == 0.0
+        return (event.number, event.value, event.noise) in self._valid or (
+            adds_nothing and any(number == event.number for number, _, _ in self._valid)
+        )
 
 
 def _explain_counts(event: Counted) -> str:
@@ -281,14 +421,6 @@ def _explain_counts(event: Counted) -> str:
     if whole and event.shown >= 1 and 0 <= event.converted <= event.shown:
         return ""
     return f"{event.converted!r} of {event.shown!r} people cannot have converted"
-
-
-def _was_valid(settings: Settings, event: Repeated, valid: set[tuple[int, float, float | None]]) -> bool:
-    """Whether what was taken for a duplicate was in effect before; a 0 adds nothing to a conversion."""
-    adds_nothing = settings.objective.conversions and event.value == 0.0
-    return (event.number, event.value, event.noise) in valid or (
-        adds_nothing and any(number == event.number for number, _, _ in valid)
-    )
 
 
 def _explain_misplaced(event: Adjusted, settings: Settings, after: Sequence[Event]) -> str:
@@ -371,7 +503,7 @@ def check_acknowledged(
     first = Counter(number for number, _, receipt in answers if receipt in ("heard", "late"))
     for number, value, receipt in answers:
         if receipt != "refused" and not any(
-            isinstance(e, Told | Converted) and (e.number, e.value) == (number, value) for e in events
+            isinstance(e, Told | Converted | Amended) and (e.number, e.value) == (number, value) for e in events
         ):
             flag("I8", number, f"{value!r} was acknowledged as {receipt} and is not in the ledger")
     for number in first:
@@ -389,4 +521,5 @@ def check_acknowledged(
 def _encode_query(asked: Trial | Asked) -> str:
     """A query as bytes, floats with their shortest exact digits."""
     context: Mapping[str, Any] | None = asked.context
-    return json.dumps([dict(asked.params), None if context is None else dict(context)], sort_keys=True)
+    params = (asked.asked_params if isinstance(asked, Trial) else None) or asked.params
+    return json.dumps([dict(params), None if context is None else dict(context)], sort_keys=True)

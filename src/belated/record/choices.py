@@ -131,7 +131,7 @@ def replay_choice(settings: Settings, events: Iterable[Event], asked: Asked) -> 
             state.apply(event)
     with use_one_thread():
         choice = prepare_choice(state, asked.considered_at, asked.context, asked.fixed)(Cache())
-        params = decode_choice(settings, choice.x, asked.fixed)
+        params = decode_choice(state.settings, choice.x, asked.fixed)
         same = params == dict(asked.params)
         gap = 0.0 if same else _measure_gap(state, asked, choice)
     then, now = asked.versions or state.versions or {}, describe_versions()

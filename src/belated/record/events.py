@@ -1,11 +1,15 @@
-"""What can happen to a study. Events are appended and never changed; everything else is computed from them."""
+"""What can happen to a study. Events are appended and never changed; everything else is computed from them.
+
+by      who did it, where that was said
+remark  what they said with it; an event that needs a reason has that instead
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from belated.results import Failure
 
@@ -31,6 +35,8 @@ class Asked:
     knew_trials: int | None = None  # how many earlier trials the choice knew: all of them
     shown_over: float | None = None  # seconds: it was shown to many people in this time, whose outcomes are counted
     versions: Mapping[str, str] | None = None  # of the libraries that computed it; None: those of the choice before it
+    by: str | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +48,9 @@ class Told:
     noise: float | None
     at: float  # when it came
     key: str | None = None
+    params: Mapping[str, Any] | None = None  # what was run, where that is not what was asked
+    by: str | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +61,8 @@ class Converted:
     value: float
     at: float  # when it came
     key: str | None = None
+    by: str | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +75,9 @@ class Repeated:
     noise: float | None
     at: float
     key: str
+    params: Mapping[str, Any] | None = None
+    by: str | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +88,8 @@ class Counted:
     shown: int
     converted: int
     at: float  # what is counted happened before it
+    by: str | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,6 +100,8 @@ class Refused:
     value: float
     noise: float | None
     at: float
+    by: str | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,19 +111,44 @@ class Failed:
     number: int
     kind: Failure
     at: float
+    reason: str = ""
+    by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Amended:
-    """A wrong outcome, or the study's floor or limits, was corrected, with a reason."""
+    """Something that was wrong was corrected, with a reason: what is known of a trial, or the study's settings.
+
+    A ledger holds one outcome and one failure of a trial. Where one was taken back, the next is an amendment."""
 
     number: int | None  # None: the study itself
     reason: str
     at: float
     value: float | None = None
     noise: float | None = None
+    told_at: float | None = None  # when the outcome came
+    params: Mapping[str, Any] | None = None  # what was run
+    failure: Failure | None = None
+    taken_back: bool = False  # its outcome or failure never was: it is pending again
+    again: bool = False  # it was told, or failed, after that was taken back: of two such, the first counts
+    key: str | None = None  # of a tell
     floor: float | None = None
     limits: tuple[float, float] | None = None
+    patience: float | Literal["auto", "none"] | None = None  # rounds, or seconds by the clock
+    by_clock: bool = False  # of patience
+    ranges: Mapping[str, tuple[float, float]] | None = None  # low and high, by parameter
+    by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Undone:
+    """The newest change of a trial, or of the study itself, was taken back; a query that was asked is withdrawn."""
+
+    number: int | None  # None: the study itself
+    position: int  # of the event that it takes back
+    at: float
+    reason: str = ""
+    by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,6 +159,7 @@ class Adjusted:
     by_clock: bool
     reason: str
     at: float
+    by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,6 +168,7 @@ class Refitted:
 
     fitted: Mapping[str, Any]
     at: float
+    by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,9 +176,47 @@ class Ended:
     """The study was closed."""
 
     at: float
+    locked: bool = False  # from here on nothing may be told, amended or undone either
+    by: str | None = None
+    remark: str = ""
 
 
-Event = Asked | Told | Converted | Counted | Repeated | Refused | Failed | Amended | Adjusted | Refitted | Ended
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reopened:
+    """A closed study was opened again."""
+
+    at: float
+    reason: str
+    by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Renamed:
+    """The study got another name."""
+
+    before: str
+    name: str
+    at: float
+    reason: str = ""
+    by: str | None = None
+
+
+Event = (
+    Asked
+    | Told
+    | Converted
+    | Counted
+    | Repeated
+    | Refused
+    | Failed
+    | Amended
+    | Undone
+    | Adjusted
+    | Refitted
+    | Ended
+    | Reopened
+    | Renamed
+)
 
 KINDS: dict[str, type[Event]] = {
     "asked": Asked,
@@ -144,9 +227,12 @@ KINDS: dict[str, type[Event]] = {
     "refused": Refused,
     "failed": Failed,
     "amended": Amended,
+    "undone": Undone,
     "patience": Adjusted,
     "refitted": Refitted,
     "closed": Ended,
+    "reopened": Reopened,
+    "renamed": Renamed,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 DEFAULTS = {kind: [(f.name, f.default) for f in fields(kind)] for kind in NAMES}
@@ -170,6 +256,8 @@ def event_from_dict(plain: Mapping[str, Any]) -> Event:
     kind = KINDS[fields.pop("event")]
     if kind is Amended and fields.get("limits") is not None:
         fields["limits"] = tuple(fields["limits"])
+    if kind is Amended and fields.get("ranges") is not None:
+        fields["ranges"] = {name: tuple(ends) for name, ends in fields["ranges"].items()}
     return kind(**fields)
 
 

@@ -1,45 +1,59 @@
 """The state of a study after some events: its settings as they are now, its trials, its hyperparameters.
 
 A pure function of settings and events: the same events give the same state anywhere, so a study, its restart and the
-replay of an old choice all use it. Effects of an event on a trial are in trials.py; effects on the study (floor and
-limits amended, patience chosen, closed) are here.
+replay of an old choice all use it. Effects of an event on a trial are in trials.py; effects on the study (settings
+amended, patience chosen, closed, locked, opened again) are here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from belated.errors import InvalidInput, Unreadable
+from belated.errors import Closed, InvalidInput, Locked, Unreadable
 from belated.learner.arrays import Array
 from belated.learner.choice.problem import Hyperparameters, Problem
 from belated.learner.gp.domain import Finite
 from belated.learner.history import History, unroll_counts
-from belated.objective import Objective
 from belated.patience import Patience
 from belated.record.events import Event, event_to_dict
 from belated.record.trials import TrialRecord, TrialTable
 from belated.results import Status, Trial
-from belated.settings import Settings
+from belated.settings import Settings, read_amendment
+from belated.space.encoding import Space
+from belated.space.parameters import Choice
 from belated.validation import Params, format_value
+
+# What a locked study takes no more. Whoever wrote it could not know yet that it is locked; it does not count.
+LOCKED_OUT = ("told", "converted", "counted", "failed", "amended", "undone")
+
+
+class StudyChange(NamedTuple):
+    """What the study itself was before a change at a position."""
+
+    position: int
+    settings: Settings
+    closed: bool
+    locked: bool
 
 
 class State:
     """What is known after some events."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings  # with floor and limits as amended, and the patience of now
+        self.settings = settings  # as amended, with the patience of now
         self.problem: Problem = settings.problem  # the settings as the learner takes them
         self.table = TrialTable(
             self.problem.split + settings.space.domain.D, settings.patience.by_clock, settings.objective.conversions
         )
         self.fits: list[Hyperparameters] = []
-        self._objectives = [(0, settings.objective)]  # each with the position from which it is in force
+        self._changes: tuple[StudyChange, ...] = ()  # of the study itself, those that count
+        self.changed_at = 0  # where the study itself was changed last, or a change of it taken back
         self._contexts: dict[tuple[tuple[str, str], ...], tuple[dict[str, Any], Array]] = {}  # encoded before
-        self.closed = False
+        self.closed = self.locked = False
         self.versions: Mapping[str, str] | None = None  # of the libraries that computed the newest choice
         self.shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
 
@@ -55,7 +69,7 @@ class State:
         """An independent copy, with room for some more trials."""
         other = State.__new__(State)
         other.__dict__.update(self.__dict__)
-        other.table, other.fits, other._objectives = self.table.fork(room), list(self.fits), list(self._objectives)
+        other.table, other.fits = self.table.fork(room), list(self.fits)
         return other
 
     def apply(self, event: Event) -> None:
@@ -73,24 +87,117 @@ class State:
 
     def _apply(self, plain: Mapping[str, Any], source: str | Event) -> None:
         kind = plain["event"]
-        x = self.encode(plain["params"], plain["context"]) if kind == "asked" else None
-        self.table.apply(plain, source, self.settings.patience.m, x)
+        if self.locked and kind in LOCKED_OUT:
+            self.table.pass_over(plain, source)
+            return
+        self.table.apply(plain, source, self.settings.patience.m, self._find_row(plain))
         if kind == "asked":
             if plain.get("fitted") is not None:
                 self.fits.append(Hyperparameters.from_dict(plain["fitted"]))
             self.versions = plain.get("versions") or self.versions
-        elif kind == "amended" and plain["number"] is None:
-            limits = plain.get("limits")
-            objective = self.settings.objective.amend(plain.get("floor"), None if limits is None else tuple(limits))
-            self.settings = replace(self.settings, objective=objective)
-            self.problem = replace(self.problem, bounds=objective.bounds)
-            self._objectives.append((self.position, objective))
         elif kind == "patience":
             self.settings = replace(self.settings, patience=replace(self.settings.patience, m=plain["m"]))
         elif kind == "refitted":
             self.fits.append(Hyperparameters.from_dict(plain["fitted"]))
+        elif kind == "amended" and plain["number"] is None:
+            self._keep()
+            self._use_settings(read_amendment(self.settings, plain))
         elif kind == "closed":
-            self.closed = True
+            self._keep()
+            self.closed, self.locked = True, self.locked or plain.get("locked", False)
+        elif kind == "reopened":
+            self._keep()
+            self.closed = self.locked = False
+        elif kind == "undone" and plain["number"] is None:
+            self._undo(plain["position"])
+
+    def _find_row(self, plain: Mapping[str, Any]) -> list[float] | None:
+        """The row of a query that an event asks, or says to have been run elsewhere; None: there is none."""
+        kind = plain["event"]
+        if kind == "asked":
+            return self.encode(plain["params"], plain["context"])
+        if kind in ("told", "amended") and plain.get("params") is not None:
+            return self._encode_run(plain["number"] - 1, plain["params"])
+        if kind == "undone" and plain["number"] is not None:
+            i = plain["number"] - 1
+            before = self.table.params_before(i)
+            return None if before == self.table.params(i) else self._encode_run(i, before)
+        return None
+
+    def _encode_run(self, i: int, params: Params) -> list[float]:
+        """The row of a query as it was run, which may be outside the ranges."""
+        z: list[float] = self.encode_context(self.table.asked(i).context)[1].tolist()
+        return z + self.settings.space.encode_run(params)
+
+    # Changes of the study itself --------------------------------------------------------------------------------------
+
+    def find_newest(self, number: int | None) -> int:
+        """The position of the newest change of a trial (None: of the study itself) that counts; 0: there is none."""
+        if number is not None:
+            return int(self.table.column("changed")[number - 1])
+        return self._changes[-1].position if self._changes else 0
+
+    def require_open(self) -> None:
+        """Refuse to add queries to a closed study."""
+        self.require_unlocked()
+        if self.closed:
+            raise Closed
+
+    def require_unlocked(self) -> None:
+        if self.locked:
+            raise Locked
+
+    def was_undone(self, position: int) -> bool:
+        return position in self.table.taken_back
+
+    @property
+    def settings_before(self) -> Settings:
+        """The settings before the newest change of the study itself."""
+        return self._changes[-1].settings
+
+    def is_unchanged(self, number: int, since: int) -> bool:
+        """Whether a trial, and the study itself, are what they were after the event at a position."""
+        return self.changed_at <= since and not self.table.has_changed(number, since)
+
+    def check_ranges(self, new: Space) -> None:
+        """Refuse ranges that are narrower, unless everything that was asked or run lies inside."""
+        for name in new.names:
+            old, kind = self.settings.space.find_parameter(name), new.find_parameter(name)
+            if isinstance(kind, Choice) or isinstance(old, Choice) or (kind.low <= old.low and old.high <= kind.high):
+                continue
+            for i in range(self.table.count):
+                for value in (self.table.asked(i).params[name], self.table.params(i)[name]):
+                    if not kind.low <= value <= kind.high:
+                        raise InvalidInput(
+                            f"{name}: a range can be narrowed only if everything lies inside "
+                            f"(trial {i + 1} has {value!r}, got {kind.low!r} to {kind.high!r})"
+                        )
+
+    def _keep(self) -> None:
+        before = StudyChange(self.position, self.settings, self.closed, self.locked)
+        self._changes, self.changed_at = (*self._changes, before), self.position
+
+    def _undo(self, position: int) -> None:
+        """The newest change of the study never was. Where something else changed it meanwhile, nothing happens."""
+        if position != self.find_newest(None):
+            return
+        self.table.taken_back.add(position)
+        before, self._changes, self.changed_at = self._changes[-1], self._changes[:-1], self.position
+        self.closed, self.locked = before.closed, before.locked
+        was, now = before.settings.patience, self.settings.patience
+        kept = now if was.auto and now.auto and was.by_clock == now.by_clock else was  # the study itself goes on
+        self._use_settings(replace(before.settings, patience=kept))
+
+    def _use_settings(self, new: Settings) -> None:
+        """Settings that are in force from here on, for all that was recorded before too."""
+        old, self.settings = self.settings, new
+        if new.space != old.space:  # hyperparameters are about the unit cube, which is another one now
+            self.fits, self.problem = [], new.problem
+            self.table.place_rows([self._encode_run(i, self.table.params(i)) for i in range(self.table.count)])
+        elif new.objective != old.objective:
+            self.problem = replace(self.problem, bounds=new.objective.bounds)
+        if new.patience != old.patience:
+            self.table.change_patience(new.patience.m, new.patience.by_clock)
 
     # Trials -----------------------------------------------------------------------------------------------------------
 
@@ -127,10 +234,6 @@ class State:
         trial = self.table.trial(number, now, self.settings.patience.m)
         flag = "" if trial.outcome is None else self.settings.objective.flag(trial.outcome)
         return replace(trial, note="; ".join(filter(None, [trial.note, flag]))) if flag else trial
-
-    def objective_at(self, position: int) -> Objective:
-        """The floor and limits that were in force when the event at this position was written."""
-        return next(objective for since, objective in reversed(self._objectives) if since <= position)
 
     def patience_of(self, row: TrialRecord) -> Patience:
         """The patience that decides whether its outcome is late; while untold, the patience of now."""

@@ -10,6 +10,9 @@ delay    rounds: t - s, where t is the next number when it was told;   by the cl
 m        patience: whether an outcome is late is decided by the m at the time of the tell, and stays so; whether silence
          has expired, by the m of now. They differ only where the study chooses m itself
 
+A correction changes the row of its trial. What the row was before is kept, so that it can be undone: the newest change
+that counts is at the position `changed`.
+
 A tell that arrives while choice t is being computed counts as told before ask t, by the order of the record. So its
 delay is final when the receipt is given. But choice t did not know it: the first choice that did is `known_from`.
 """
@@ -28,7 +31,18 @@ import numpy as np
 from belated.learner.arrays import Array, Mask
 from belated.learner.counts import Counts
 from belated.learner.history import History, in_time
-from belated.record.events import Asked, Converted, Counted, Event, Failed, Repeated, Told, event_from_dict, parse_event
+from belated.record.events import (
+    Amended,
+    Asked,
+    Converted,
+    Counted,
+    Event,
+    Failed,
+    Repeated,
+    Told,
+    event_from_dict,
+    parse_event,
+)
 from belated.record.statements import Statement, insert_statement, list_arrivals
 from belated.results import FAILURES, Status, Trial, takes_outcome
 from belated.validation import FARTHEST_TIME
@@ -53,6 +67,14 @@ class TrialRecord:
     converted: Converted | None = None  # after it was told 0
     statements: Sequence[Statement] = ()  # where it stands for many people: their counts, by age
     counted_at: float | None = None  # the time of the last of them
+    run: Mapping[str, Any] | None = None  # what was run, where that is not what was asked
+    ended_by: str | None = None  # who told its outcome or failure
+    remark: str = ""  # what they said with it
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """What was run, as far as is known."""
+        return self.asked.params if self.run is None else self.run
 
     @property
     def takes_outcome(self) -> bool:
@@ -60,10 +82,21 @@ class TrialRecord:
         failure = None if self.failed is None else self.failed.kind
         return self.asked.shown_over is None and takes_outcome(self.told is not None, failure)
 
-    def judge_outcome(self, value: float, noise: float | None, *, conversions: bool = False) -> Judgement:
-        """What an outcome told now is. An amended outcome is a decision, which no tell changes."""
+    def judge_outcome(
+        self,
+        value: float,
+        noise: float | None,
+        params: Mapping[str, Any] | None = None,
+        *,
+        conversions: bool = False,
+    ) -> Judgement:
+        """What an outcome told now is. An amended outcome is a decision, which no tell changes.
+
+        params  what was run, if that was said"""
         if self.takes_outcome:
             return "new"
+        if params is not None and dict(params) != dict(self.params):
+            return "conflict"
         if self.told is not None and (self.told.value, self.told.noise) == (value, noise):
             return "duplicate"
         if self.told is not None and conversions and not self.amended:
@@ -77,7 +110,7 @@ class TrialRecord:
 class KeyedCall(NamedTuple):
     """The event that a call with a key recorded, and its position."""
 
-    event: Asked | Told | Converted | Repeated
+    event: Asked | Told | Converted | Repeated | Amended
     position: int
 
 
@@ -86,6 +119,10 @@ LONGEST_WAIT = 2 * FARTHEST_TIME  # seconds; stores of version 0.1 may hold time
 
 COLUMNS: dict[str, tuple[type, float]] = {  # of each trial: what kind of number, and what it is before it is known
     "point": (np.intp, 0),  # a number for each row of X, the same for equal rows
+    "place": (np.intp, 0),  # the position of its ask
+    "changed": (np.intp, 0),  # the position of the newest change that counts
+    "told_once": (bool, 0),  # the ledger has an outcome of it, whether that counts or not
+    "failed_once": (bool, 0),
     "knew": (np.intp, 0),
     "asked_at": (float, math.nan),
     "by_hand": (bool, 0),
@@ -112,6 +149,21 @@ COLUMNS: dict[str, tuple[type, float]] = {  # of each trial: what kind of number
     "width": (float, 0),  # the part of the day that was over by then
     "counted_at": (float, math.nan),
 }
+
+
+# What stays as it is when a change is taken back.
+LASTING = ("point", "place", "told_once", "failed_once", "knew", "asked_at", "by_hand", "shown_over")
+
+
+class PastRow(NamedTuple):
+    """What was known of a trial before a change."""
+
+    columns: Mapping[str, Any]
+    tell_key: str | None
+    conversion: tuple[Told, Converted] | None
+    statements: Sequence[Statement]
+    run: Mapping[str, Any] | None
+    who: tuple[str | None, str] | None
 
 
 class RecentHistory(NamedTuple):
@@ -147,12 +199,17 @@ class TrialTable:
         self.keys: dict[str, KeyedCall] = {}  # by each client key: the call that used it first
         self._asked: list[str | Asked] = []  # each ask, as JSON until somebody wants to see it
         self._tell_keys: dict[int, str] = {}  # by row: the key of its outcome, if that has one
-        self._first: dict[int, tuple[float, float]] = {}  # by row: outcome and noise before they were amended
+        self._first: dict[int, Told] = {}  # by row: its outcome before it was amended or taken back
+        self._run: dict[int, Mapping[str, Any]] = {}  # by row: what was run, where that is not what was asked
+        self._who: dict[int, tuple[str | None, str]] = {}  # by row: who ended it, and what they said with it
+        self._past: dict[int, tuple[PastRow, ...]] = {}  # by row: what it was before each change but the first
+        self._undone: dict[int, int] = {}  # by row: where a change of it was last taken back
+        self.taken_back: set[int] = set()  # the positions of all events that were undone
         self._news: list[int] = []  # rows that were told, and perhaps are not yet known to a choice
         self._points: dict[bytes, int] = {}
         self._conversions: dict[int, tuple[Told, Converted]] = {}  # by row: a 0, and the conversion told after it
         self._days: dict[tuple[int, float], int] = {}  # trials that count people, by point and day
-        self._statements: dict[int, list[Statement]] = {}  # by row: their counts, by age
+        self._statements: dict[int, Sequence[Statement]] = {}  # by row: their counts, by age
         self._arrivals: Counter[tuple[float, ...]] = Counter()  # of people counted: how many, by Counts.arrivals
         self._recent: RecentHistory | None = None  # known at the last choice, while only queries are asked since
         self._reserve(32)
@@ -179,6 +236,8 @@ class TrialTable:
         other.keys, other._news = dict(self.keys), []
         other._asked, other._points = list(self._asked), dict(self._points)
         other._tell_keys, other._first = dict(self._tell_keys), dict(self._first)
+        other._run, other._who = dict(self._run), dict(self._who)
+        other._past, other._undone, other.taken_back = dict(self._past), dict(self._undone), set(self.taken_back)
         other._conversions, other._days = dict(self._conversions), dict(self._days)
         other._statements, other._arrivals = dict(self._statements), self._arrivals.copy()
         other._reserve(self.count + room)
@@ -212,10 +271,9 @@ class TrialTable:
         columns, record = self._columns, TrialRecord(self.asked(i))
         record.has_delay = not columns["undelayed"][i]
         if math.isfinite(columns["delay"][i]):
-            record.told = record.first_told = self._make_told(i, columns["y"][i].item(), columns["noise"][i].item())
+            record.told = self._make_told(i)
             record.rounds, record.known_from = columns["rounds"][i].item(), columns["known_from"][i].item()
-        if i in self._first:
-            record.first_told, record.amended = self._make_told(i, *self._first[i]), columns["amended"][i].item()
+        record.first_told, record.amended = self._first.get(i, record.told), columns["amended"][i].item()
         if columns["failure"][i] >= 0:
             kind, at = FAILURES[columns["failure"][i]], columns["failed_at"][i].item()
             record.failed = Failed(number=i + 1, kind=kind, at=at)
@@ -223,12 +281,29 @@ class TrialTable:
             record.first_told, record.converted = self._conversions[i]
         if i in self._statements:
             record.statements, record.counted_at = self._statements[i], columns["counted_at"][i].item()
+        record.run, (record.ended_by, record.remark) = self._run.get(i), self._who.get(i, (None, ""))
         return record
 
-    def _make_told(self, i: int, value: float, noise: float) -> Told:
-        """The outcome in a row, with a value and its noise; nan: not known."""
-        at, key = self._columns["told_at"][i].item(), self._tell_keys.get(i)
-        return Told(number=i + 1, value=value, noise=None if math.isnan(noise) else noise, at=at, key=key)
+    def _make_told(self, i: int) -> Told:
+        """The outcome in a row."""
+        value, noise, at = (self._columns[name][i].item() for name in ("y", "noise", "told_at"))
+        known = None if math.isnan(noise) else noise
+        return Told(number=i + 1, value=value, noise=known, at=at, key=self._tell_keys.get(i))
+
+    def params(self, i: int) -> Mapping[str, Any]:
+        """What was run in a row, as far as is known."""
+        return self._run[i] if i in self._run else self.asked(i).params
+
+    def params_before(self, i: int) -> Mapping[str, Any]:
+        """What was run in a row, as was known before the newest change of it."""
+        past = self._past.get(i)
+        run = past[-1].run if past else None
+        return self.asked(i).params if run is None else run
+
+    def has_changed(self, number: int, since: int) -> bool:
+        """Whether anything about a trial has changed since a position."""
+        i = number - 1
+        return bool(max(self._columns["changed"][i], self._undone.get(i, 0)) > since)
 
     def asked(self, i: int) -> Asked:
         """The ask in a row."""
@@ -250,7 +325,7 @@ class TrialTable:
         return int(np.sum(self.told & ~self.column("undelayed") & (self.column("known_from") <= number)))
 
     def apply(self, plain: Mapping[str, Any], source: str | Event, m: float, x: Sequence[float] | None = None) -> None:
-        """Apply the next event; m is the patience of now, x the row of an asked query.
+        """Apply the next event; m is the patience of now, x the row of a query that was asked or run.
 
         source  what to make the event itself of: its JSON, or the event"""
         self.position += 1
@@ -259,7 +334,7 @@ class TrialTable:
         if kind == "asked":
             self._ask(plain, source, x)
         elif kind == "told":
-            self._tell(plain, self._find_row(plain), m)
+            self._tell(plain, self._find_row(plain), m, x)
         elif kind == "converted":
             self._convert(plain, self._find_row(plain), m)
         elif kind == "counted":
@@ -267,11 +342,23 @@ class TrialTable:
         elif kind == "failed":
             self._fail(plain, self._find_row(plain))
         elif kind == "amended" and plain["number"] is not None:
-            self._amend(plain, self._find_row(plain))
+            self._amend(plain, self._find_row(plain), m, x)
+        elif kind == "undone" and plain["number"] is not None:
+            self._undo(plain, self._find_row(plain), x)
+        self._note_key(plain, source)
+
+    def pass_over(self, plain: Mapping[str, Any], source: str | Event) -> None:
+        """The next event, if it does not count: it was written into a locked study."""
+        self.position += 1
+        if plain["event"] in ("told", "failed"):
+            self._columns[f"{plain['event']}_once"][self._find_row(plain)] = True
+        self._note_key(plain, source)
+
+    def _note_key(self, plain: Mapping[str, Any], source: str | Event) -> None:
         if plain.get("key") is not None:
             event = event_from_dict(plain) if isinstance(source, str) else source
             self.keys.setdefault(
-                plain["key"], KeyedCall(cast("Asked | Told | Converted | Repeated", event), self.position)
+                plain["key"], KeyedCall(cast("Asked | Told | Converted | Repeated | Amended", event), self.position)
             )
 
     def _find_row(self, plain: Mapping[str, Any]) -> int:
@@ -290,6 +377,7 @@ class TrialTable:
         self._X[i], columns["asked_at"][i], columns["knew"][i] = x, plain["asked_at"], plain["knew"]
         columns["point"][i] = self._points.setdefault(self._X[i].tobytes(), len(self._points))
         columns["by_hand"][i], columns["undelayed"][i] = by_hand, plain.get("told_at_once", False)
+        columns["place"][i] = columns["changed"][i] = self.position
         if "shown_over" in plain:
             columns["shown_over"][i], columns["undelayed"][i] = plain["shown_over"], True
             self._days[columns["point"][i].item(), plain["asked_at"]] = i + 1
@@ -302,22 +390,26 @@ class TrialTable:
             for row in self._news:
                 columns["known_from"][row] = self.next_number
 
-    def _tell(self, plain: Mapping[str, Any], i: int, m: float) -> None:
+    def _tell(self, plain: Mapping[str, Any], i: int, m: float, x: Sequence[float] | None) -> None:
         """An outcome. If two come at once, or a failure came first that is final, the first counts."""
+        self._columns["told_once"][i] = True
         if self.takes_outcome(i):
+            self._keep(i)
             self._hear(plain, i, m)
-            if "key" in plain:
-                self._tell_keys[i] = plain["key"]
+            if x is not None:
+                self._move(i, plain["params"], x)
 
     def _convert(self, plain: Mapping[str, Any], i: int, m: float) -> None:
         """A conversion after a 0. If two come at once, the first counts."""
         columns = self._columns
         if not columns["told_none"][i] or columns["amended"][i]:
             return
-        nothing = self._make_told(i, columns["y"][i].item(), columns["noise"][i].item())
-        self._conversions[i] = nothing, cast("Converted", event_from_dict(plain))
+        self._keep(i)
+        nothing = self._make_told(i)
+        self._tell_keys.pop(i, None)
         columns["undelayed"][i] = False
         self._hear({**plain, "noise": None}, i, m)
+        self._conversions[i] = nothing, cast("Converted", event_from_dict(plain))
 
     def _hear(self, plain: Mapping[str, Any], i: int, m: float) -> None:
         """From here on this is the outcome of a trial."""
@@ -329,31 +421,202 @@ class TrialTable:
         columns["told_at"][i], columns["m"][i], columns["order"][i] = at, m, self.position
         columns["rounds"][i], columns["known_from"][i] = rounds, self.next_number
         columns["gone"][i] = False  # an outcome after "lost" is accepted
-        if columns["undelayed"][i]:
-            columns["delay"][i] = 0.0
-        else:
-            columns["delay"][i] = measure_wait(columns["asked_at"][i].item(), at) if self.by_clock else rounds
+        columns["delay"][i] = self._measure_delay(i)
         self._news.append(i)
+        if "key" in plain:
+            self._tell_keys[i] = plain["key"]
+        self._note_who(plain, i)
+
+    def _measure_delay(self, i: int) -> float:
+        """The delay of an outcome that was told."""
+        columns = self._columns
+        if columns["undelayed"][i]:
+            return 0.0
+        if not self.by_clock:
+            return float(columns["rounds"][i])
+        return measure_wait(columns["asked_at"][i].item(), columns["told_at"][i].item())
+
+    def _note_who(self, plain: Mapping[str, Any], i: int) -> None:
+        """Who told how a trial ended."""
+        by, remark = plain.get("by"), plain.get("remark") or plain.get("reason") or ""
+        if by is not None or remark:
+            self._who[i] = by, remark
+
+    # Corrections ------------------------------------------------------------------------------------------------------
+
+    def _keep(self, i: int) -> None:
+        """Keep a row as it is before the event of now changes it. Of a mere query there is nothing to keep."""
+        columns = self._columns
+        if columns["changed"][i] != columns["place"][i]:
+            values = {name: column[i].item() for name, column in columns.items() if name not in LASTING}
+            past = PastRow(
+                columns=values,
+                tell_key=self._tell_keys.get(i),
+                conversion=self._conversions.get(i),
+                statements=self._statements.get(i, ()),
+                run=self._run.get(i),
+                who=self._who.get(i),
+            )
+            self._past[i] = (*self._past.get(i, ()), past)
+        columns["changed"][i] = self.position
+
+    def _undo(self, plain: Mapping[str, Any], i: int, x: Sequence[float] | None) -> None:
+        """The newest change of a trial never was. Where something else changed it meanwhile, nothing happens."""
+        columns = self._columns
+        if plain["position"] != columns["changed"][i]:
+            return
+        self.taken_back.add(plain["position"])
+        if plain["position"] == columns["place"][i]:
+            self._keep(i)
+            self._end({"kind": "withdrawn", **plain}, i)
+            return
+        self._undone[i] = self.position
+        self._note_first(i)
+        self._empty(i)
+        columns["changed"][i] = columns["place"][i]
+        if past := self._past.pop(i, ()):
+            self._put_back(i, past[-1])
+            if past[:-1]:
+                self._past[i] = past[:-1]
+        if x is not None:
+            self._move(i, self._run.get(i), x)
+
+    def _put_back(self, i: int, past: PastRow) -> None:
+        """The row as it was."""
+        for name, value in past.columns.items():
+            self._columns[name][i] = value
+        for kept, value in (
+            (self._tell_keys, past.tell_key),
+            (self._conversions, past.conversion),
+            (self._run, past.run),
+            (self._who, past.who),
+        ):
+            if value is not None:
+                cast("dict[int, Any]", kept)[i] = value
+        self._exchange_statements(i, past.statements)
+        if math.isfinite(self._columns["delay"][i]):
+            self._news.append(i)
+
+    def _empty(self, i: int) -> None:
+        """As if nothing had happened to a query since it was asked; where it was run is told by `_move`."""
+        for name, (_, empty) in COLUMNS.items():
+            if name not in (*LASTING, "changed"):
+                self._columns[name][i] = empty
+        said = self.asked(i)
+        self._columns["undelayed"][i] = said.told_at_once or said.shown_over is not None
+        for kept in (self._tell_keys, self._conversions, self._run, self._who):
+            cast("dict[int, Any]", kept).pop(i, None)
+        self._exchange_statements(i, ())
+        self._news = [row for row in self._news if row != i]
+
+    def _note_first(self, i: int) -> None:
+        """Remember how a trial was told first."""
+        if i not in self._first and math.isfinite(self._columns["delay"][i]):
+            self._first[i] = self._conversions[i][0] if i in self._conversions else self._make_told(i)
+
+    def _move(self, i: int, run: Mapping[str, Any] | None, x: Sequence[float]) -> None:
+        """From here on a query is where it was run. What was handed out before stays as it is."""
+        self._run.pop(i, None)
+        if run is not None and dict(run) != dict(self.asked(i).params):
+            self._run[i] = run
+        X = self._X.copy()
+        X[i] = x
+        self._set_rows(X)
+
+    def place_rows(self, rows: Sequence[Sequence[float]]) -> None:
+        """The rows of all queries in a space that has other ranges now."""
+        X = self._X.copy()
+        X[: self.count] = np.array(rows, dtype=float).reshape(-1, self.columns)
+        self._set_rows(X)
+
+    def _set_rows(self, X: Array) -> None:
+        self._X, self._recent, self._points = X, None, {}
+        self._columns["point"] = point = self._columns["point"].copy()
+        for i in range(self.count):
+            point[i] = self._points.setdefault(X[i].tobytes(), len(self._points))
+        days = np.flatnonzero(~np.isnan(self.column("shown_over")))
+        self._days = {(point[i].item(), self._columns["asked_at"][i].item()): int(i) + 1 for i in days}
+
+    def change_patience(self, m: float, by_clock: bool) -> None:
+        """Another patience, by which every outcome is judged, as if it had been so from the first query on."""
+        self.by_clock, self._recent = by_clock, None
+        for i in np.flatnonzero(self.told).tolist():
+            self._columns["delay"][i], self._columns["m"][i] = self._measure_delay(i), m
+        for i in self._statements:
+            self._columns["converted_late"][i] = self._count_late(i, m)
+
+    def _amend(self, plain: Mapping[str, Any], i: int, m: float, x: Sequence[float] | None) -> None:
+        columns, value, told_at = self._columns, plain.get("value"), plain.get("told_at")
+        told, failed = math.isfinite(columns["delay"][i]), columns["failure"][i] >= 0
+        if plain.get("again"):
+            applies = not (told or failed) if value is None else self.takes_outcome(i)  # of two, the first counts
+        elif value is not None or told_at is not None:
+            applies = told
+        else:
+            applies = told or failed or x is not None
+        if not applies:
+            return
+        self._note_first(i)
+        self._keep(i)
+        if plain.get("taken_back") or plain.get("failure") is not None:
+            run = self._run.get(i)
+            self._empty(i)
+            if run is not None:
+                self._run[i] = run
+            if plain.get("failure") is not None:
+                self._end({**plain, "kind": plain["failure"]}, i)
+        elif plain.get("again"):
+            self._hear({"noise": None, **plain, "at": told_at}, i, m)
+        else:
+            self._put_right(plain, i)
+        if x is not None:
+            self._move(i, plain["params"], x)
+
+    def _put_right(self, plain: Mapping[str, Any], i: int) -> None:
+        """Another outcome, or another time of it."""
+        columns, value, noise, told_at = self._columns, *map(plain.get, ("value", "noise", "told_at"))
+        if value is not None:
+            columns["y"][i], columns["noise"][i] = value, math.nan if noise is None else noise
+            if self.conversions and value == 0.0:
+                columns["told_none"][i], columns["undelayed"][i], columns["delay"][i] = True, True, 0.0
+        if told_at is not None:
+            columns["told_at"][i] = told_at
+            columns["delay"][i] = self._measure_delay(i)
+        if value is not None or told_at is not None:
+            columns["amended"][i] += 1
 
     def _count(self, plain: Mapping[str, Any], i: int, m: float) -> None:
         """Another statement of the counts of a day."""
         columns, at = self._columns, plain["at"]
         if math.isnan(columns["shown_over"][i]):
             raise ValueError(f"trial {i + 1} does not count people")
+        self._keep(i)
         age = self.measure_age(i, at)
-        before = self._statements.get(i, [])
-        after = self._statements[i] = insert_statement(before, Statement(age, plain["shown"], plain["converted"]))
+        after = insert_statement(self._statements.get(i, ()), Statement(age, plain["shown"], plain["converted"]))
+        self._exchange_statements(i, after)
+        last = after[-1]
+        columns["shown"][i], columns["converted"][i], columns["stated"][i] = last.shown, last.converted, last.age
+        columns["width"][i] = self._measure_width(i, after)
+        columns["converted_late"][i] = self._count_late(i, m)
+        if last.age == age:
+            columns["counted_at"][i] = at
+
+    def _exchange_statements(self, i: int, after: Sequence[Statement]) -> None:
+        """From here on these are the counts of a day."""
+        before = self._statements.pop(i, ())
         for when, n in self._list_arrivals(i, before).items():
             self._arrivals[when] -= n
             if not self._arrivals[when]:
                 del self._arrivals[when]
-        arrivals, last, width = self._list_arrivals(i, after), after[-1], self._measure_width(i, after)
-        self._arrivals.update(arrivals)
-        columns["shown"][i], columns["converted"][i], columns["stated"][i] = last.shown, last.converted, last.age
-        columns["width"][i] = width
-        columns["converted_late"][i] = sum(n for (since, *_), n in arrivals.items() if since - width > m)
-        if last.age == age:
-            columns["counted_at"][i] = at
+        if after:
+            self._statements[i] = after
+            self._arrivals.update(self._list_arrivals(i, after))
+
+    def _count_late(self, i: int, m: float) -> int:
+        """How many conversions of a day came after patience."""
+        statements = self._statements[i]
+        width = self._measure_width(i, statements)
+        return sum(n for (since, *_), n in self._list_arrivals(i, statements).items() if since - width > m)
 
     def measure_age(self, i: int, at: float) -> float:
         """The age of the trial in a row when something of it is recorded now that happened at a time."""
@@ -373,7 +636,7 @@ class TrialTable:
     def has_stated(self, event: Counted) -> bool:
         """Whether these counts are on record already. In rounds, the same counts again say nothing new."""
         i, new = event.number - 1, (event.shown, event.converted)
-        statements = self._statements.get(i, [])
+        statements = self._statements.get(i, ())
         if not self.by_clock:
             return bool(statements) and statements[-1][1:] == new
         return Statement(self.measure_age(i, event.at), *new) in statements
@@ -384,22 +647,18 @@ class TrialTable:
         return None if point is None else self._days.get((point, day))
 
     def _fail(self, plain: Mapping[str, Any], i: int) -> None:
+        self._columns["failed_once"][i] = True
+        if not math.isfinite(self._columns["delay"][i]) and self._columns["failure"][i] < 0:
+            self._keep(i)
+            self._end(plain, i)
+
+    def _end(self, plain: Mapping[str, Any], i: int) -> None:
+        """From here on this is how a trial ended, without an outcome."""
         columns, kind = self._columns, plain["kind"]
-        if math.isfinite(columns["delay"][i]) or columns["failure"][i] >= 0:
-            return
         columns["failure"][i], columns["failed_at"][i] = FAILURES.index(kind), plain["at"]
         columns["infeasible"][i], columns["gone"][i] = kind == "infeasible", kind != "infeasible"
         columns["order"][i] = self.position
-
-    def _amend(self, plain: Mapping[str, Any], i: int) -> None:
-        columns, value, noise = self._columns, plain.get("value"), plain.get("noise")
-        if value is None or not math.isfinite(columns["delay"][i]):
-            return
-        self._first.setdefault(i, (columns["y"][i].item(), columns["noise"][i].item()))
-        columns["y"][i], columns["noise"][i] = value, math.nan if noise is None else noise
-        columns["amended"][i] += 1
-        if self.conversions and value == 0.0:
-            columns["told_none"][i], columns["undelayed"][i], columns["delay"][i] = True, True, 0.0
+        self._note_who(plain, i)
 
     def takes_outcome(self, i: int) -> bool:
         """Whether an outcome of the trial in a row, told now, counts."""
@@ -504,7 +763,8 @@ class TrialTable:
         counts = row.statements[-1] if row.statements else None
         return Trial(
             number=number,
-            params=dict(asked.params),
+            params=dict(row.params),
+            asked_params=None if row.run is None else dict(asked.params),
             context=None if asked.context is None else dict(asked.context),
             asked_at=asked.asked_at,
             status=self.status(number, now, m),
@@ -520,6 +780,9 @@ class TrialTable:
             by_hand=asked.by_hand,
             knew_trials=number - 1 if asked.knew_trials is None else asked.knew_trials,
             note=asked.note,
+            asked_by=asked.by,
+            ended_by=row.ended_by,
+            remark="; ".join(filter(None, [asked.remark, row.remark])),
         )
 
 

@@ -7,7 +7,7 @@ and decodes such a row, never outside its bounds.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -136,6 +136,40 @@ class Space:
                 raise type(error)(f"{self._prefix}{name}: {error}") from None
         return row
 
+    def encode_run(self, params: Params) -> list[float]:
+        """The row of a query as it was run: numbers may lie outside their ranges, which bind what is proposed alone.
+
+        >>> from belated import Real, Space
+        >>> Space.of({"x": Real(0, 10)}).encode_run({"x": 12.5})
+        [1.25]
+        """
+        if isinstance(self.parameters, Points):
+            return self.encode_as_list(params)
+        with prefix_errors(self._prefix):
+            check_names(params, self.names, all_of_them=True)
+        row: list[float] = []
+        for name, parameter in zip(self.names, self.parameters, strict=True):
+            with prefix_errors(f"{self._prefix}{name}: "):
+                row += parameter.encode_run(params[name])
+        return row
+
+    def with_ranges(self, ranges: Mapping[str, tuple[float, float]]) -> Space:
+        """The same space with other ends of some ranges.
+
+        >>> from belated import Real, Space
+        >>> Space.of({"x": Real(0, 10)}).with_ranges({"x": (0, 20)}).parameters
+        (Real(low=0.0, high=20.0, log=False, unit=None),)
+        """
+        if isinstance(self.parameters, Points):
+            raise InvalidInput("the ranges of a list of points cannot be amended; make a new study")
+        if not isinstance(ranges, Mapping) or not ranges:
+            raise InvalidInput(f'ranges must be a dictionary such as {{"x": (0, 2)}} (got {format_value(ranges)})')
+        with prefix_errors(self._prefix):
+            check_names(ranges, self.names)
+        kinds = zip(self.names, self.parameters, strict=True)
+        changed = {name: p if name not in ranges else _change_range(name, p, ranges[name]) for name, p in kinds}
+        return Space.of(changed, self.what)
+
     @cached_property
     def _named(self) -> frozenset[str]:
         return frozenset(self.names)
@@ -220,6 +254,16 @@ class Space:
         if not isinstance(self.parameters, Points):
             raise TypeError("only Points are numbered; other parameters are fixed by fix(partial)")
         return self.parameters
+
+
+def _change_range(name: str, parameter: Parameter, ends: object) -> Parameter:
+    """A number with another range."""
+    if isinstance(parameter, Choice):
+        raise InvalidInput(f"{name}: a choice has no range; its options cannot be amended")
+    if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:
+        raise InvalidInput(f"{name}: a range must be a pair (low, high) (got {format_value(ends)})")
+    with prefix_errors(f"{name}: "):
+        return type(parameter)(ends[0], ends[1], parameter.log, unit=parameter.unit)
 
 
 def _read_parameter(spec: object) -> Parameter:

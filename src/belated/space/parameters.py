@@ -28,6 +28,7 @@ from belated.validation import (
 )
 
 LONGEST_UNIT = 40  # characters
+FARTHEST = 1000  # ranges: how far outside its range a number may have been run
 MOST_OPTIONS = 2000  # an ask takes seconds and a gigabyte with that many
 
 
@@ -72,6 +73,16 @@ class Real:
             raise Outside(f"value must be between {self.low!r} and {self.high!r} (got {format_value(value)})")
         u = self._rise(x) / self._rise(self.high) if self.log else scale_to_unit(x, self.low, self.high)
         return [min(u, 1.0)]
+
+    def encode_run(self, value: object) -> list[float]:
+        """The same for a value that was run, which may lie outside."""
+        x = require_number(value)
+        if self.low <= x <= self.high:
+            return self.encode(value)
+        if self.log and x <= 0:
+            raise Outside(f"value must be more than 0 on a log scale (got {format_value(value)})")
+        u = self._rise(x) / self._rise(self.high) if self.log else scale_to_unit(x, self.low, self.high)
+        return [_require_near(u, value, self.low, self.high)]
 
     def decode(self, columns: Sequence[float] | Array) -> float:
         """The x of u = columns[0]; exactly low at 0 and high at 1."""
@@ -134,11 +145,31 @@ class Integer:
             raise Outside(f"value must be between {self.low!r} and {self.high!r} (got {format_value(value)})")
         return [self.coordinate.unit(k)]
 
+    def encode_run(self, value: object) -> list[float]:
+        """The same for a value that was run, which may lie outside."""
+        k = require_whole(value)
+        if self.low <= k <= self.high:
+            return self.encode(value)
+        ends: tuple[float, float, float] = (k, self.low, self.high)
+        if self.log and k < 1:
+            raise Outside(f"value must be at least 1 on a log scale (got {format_value(value)})")
+        x, low, high = map(math.log, ends) if self.log else ends
+        return [_require_near(scale_to_unit(x, low, high), value, self.low, self.high)]
+
     def decode(self, columns: Sequence[float] | Array) -> int:
         return self.coordinate.level(float(columns[0]))
 
     def spec(self) -> Spec:
         return {"kind": "integer", "low": self.low, "high": self.high, "log": self.log, **_spec_unit(self.unit)}
+
+
+def _require_near(u: float, value: object, low: float, high: float) -> float:
+    """A position outside the unit interval, if the model can still compute with it."""
+    if not abs(u) <= FARTHEST:
+        raise Outside(
+            f"value must not be farther than {FARTHEST} ranges from {low!r} to {high!r} (got {format_value(value)})"
+        )
+    return u
 
 
 def _spec_unit(unit: str | None) -> Spec:
@@ -185,6 +216,10 @@ class Choice:
                 f"value must be one of {format_names(map(format_value, self.options))} (got {format_value(value)})"
             )
         return columns
+
+    def encode_run(self, value: object) -> list[float]:
+        """What was run is one of the options too."""
+        return self.encode(value)
 
     def decode(self, columns: Sequence[float] | Array) -> Scalar:
         return self.options[int(np.argmax(columns))]

@@ -90,7 +90,7 @@ class BlockSum:
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class RowSummary:
     """Some rows, and what they say about f at the centres. `extend` returns a longer one."""
 
     kernel: Kernel
@@ -104,7 +104,7 @@ class Summary:
     sums: dict[int, BlockSum] = field(default_factory=dict)  # kept from belief to belief, by block
 
     @classmethod
-    def begin(cls, kernel: Kernel, Z: Array, block: int) -> Summary:
+    def begin(cls, kernel: Kernel, Z: Array, block: int) -> RowSummary:
         """A summary of no row."""
         M = len(Z)
         nobody = np.empty(0, dtype=np.intp)
@@ -115,7 +115,7 @@ class Summary:
         n = len(self.X)
         return n <= len(X) and np.array_equal(self.lams, lams[:n]) and np.array_equal(self.X, X[:n])
 
-    def extend(self, X: Array, lams: Array) -> Summary:
+    def extend(self, X: Array, lams: Array) -> RowSummary:
         """The summary of all of these rows, which begin with its own."""
         P, places = self.P.copy(), [self.place]
         for start in range(len(self.X), len(X), self.block):
@@ -180,15 +180,15 @@ class SummaryStore:
     """The summaries of the last beliefs, so that the next ones grow from them; a fresh start gives the same."""
 
     sizes: Sizes = field(default_factory=lambda: SIZES)
-    kept: list[Summary] = field(default_factory=list)
+    kept: list[RowSummary] = field(default_factory=list)
     first: FirstCentres | None = None
 
-    def summarise(self, kernel: Kernel, X: Array, lams: Array, centres: Indices) -> Summary:
+    def summarise(self, kernel: Kernel, X: Array, lams: Array, centres: Indices) -> RowSummary:
         """The summary of these rows around some of them; without centres, they are chosen of the first rows."""
         Z = X[centres if len(centres) else self._choose_first(kernel, X, lams)]
         same = [each for each in self.kept if each.kernel == kernel and np.array_equal(each.Z, Z)]
         own = [each for each in same if each.begins(X, lams)]
-        longest = max(own, key=lambda each: len(each.X)) if own else Summary.begin(kernel, Z, self.sizes.block)
+        longest = max(own, key=lambda each: len(each.X)) if own else RowSummary.begin(kernel, Z, self.sizes.block)
         summary = longest if len(longest.X) == len(X) else longest.extend(X, lams)
         self.kept = [summary, *(each for each in self.kept if each is not summary)][:KEPT]
         return summary
