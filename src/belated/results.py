@@ -129,11 +129,12 @@ class BestQuery:
         return f"{worth}; asked {format_count(self.asked, 'time')}, {came} {format_count(self.heard, 'time')}"
 
     def _describe_query(self) -> str:
-        where = "" if self.context is None else f" in the context {_list_values(self.context)}"
-        return f"{_list_values(self.params)}{where}"
+        where = "" if self.context is None else f" in the context {describe_params(self.context)}"
+        return f"{describe_params(self.params)}{where}"
 
 
-def _list_values(params: Mapping[str, Any]) -> str:
+def describe_params(params: Mapping[str, Any]) -> str:
+    """Params in words."""
     values = {name: unwrap(value) for name, value in params.items()}
     return ", ".join(f"{name} = {v:.6g}" if isinstance(v, float) else f"{name} = {v}" for name, v in values.items())
 

@@ -74,6 +74,7 @@ from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
+from belated.record.log import LogEntry, describe_event
 from belated.record.signing import NOBODY, Signature, read_person, require_reason
 from belated.record.state import State
 from belated.record.trials import Judgement, KeyedCall, TrialRecord
@@ -935,13 +936,22 @@ class Study:
             self._sync()
             return find_undo(self._state, self.events()[: self._state.position], read_person(by))
 
-    def undo(self, *, by: str | None = None, reason: str | None = None) -> list[PastEvent]:
+    def undo(
+        self,
+        trial: Trial | int | None = None,
+        *,
+        by: str | None = None,
+        reason: str | None = None,
+        only: int | None = None,
+    ) -> list[PastEvent]:
         """Take back the newest thing that a person did, if nothing has happened to the same trial since, and return it.
 
         A tell that is undone leaves its trial pending. An ask that is undone is withdrawn: its number and params stay.
         A batch is undone as a whole. Other corrections: `amend`.
 
-        by  whose; None: those of whom BELATED_BY names, or of nobody
+        trial  of this one alone, one event of it
+        by     whose; None: those of whom BELATED_BY names, or of nobody
+        only   the position of the event that `find_undo` has shown; if there is a newer one by now, it is refused
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -957,12 +967,14 @@ class Study:
         signature, why = Signature.of(by), "" if reason is None else require_reason(reason)
         with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
             self._sync(turn)
-            found: list[PastEvent] = []
+            found, number = list[PastEvent](), None if trial is None else self._find_number(trial)
 
             def events() -> list[Undone]:
                 nonlocal found
                 self._state.require_unlocked()
-                found = find_undo(self._state, self.events()[: self._state.position], signature.by)
+                found = find_undo(self._state, self.events()[: self._state.position], signature.by, number)
+                if only not in (None, found[0].position):
+                    raise Followed(f"event {found[0].position} is newer than event {only}; nothing was undone")
                 if isinstance(found[0].event, Amended) and found[0].event.ranges is not None:
                     self._state.check_ranges(self._state.settings_before.space)
                 at = self._read_clock()
@@ -1189,6 +1201,38 @@ class Study:
         """
         return [entry.event for entry in self._ledger.read()]
 
+    def log(
+        self,
+        trial: Trial | int | None = None,
+        *,
+        by: str | None = None,
+        since: float | datetime | None = None,
+        until: float | datetime | None = None,
+    ) -> list[LogEntry]:
+        """The history in sentences, the newest last: of one trial, of one person, from one time to another.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.tell(study.ask(by="Anna"), 7.1, by="Bob")
+        >>> _ = study.amend(1, 0.71, reason="the decimal point", by="Bob")
+        >>> [entry.sentence for entry in study.log(1, by="Bob")]
+        ['told 7.1 of trial 1', 'amended trial 1: its outcome is 0.71']
+        """
+        with hold(self._lock):
+            self._sync()
+            number = None if trial is None else self._find_number(trial)
+        first = None if since is None else self._read_time(since)
+        last = None if until is None else self._read_time(until)
+        entries = [describe_event(position, event) for position, event in enumerate(self.events(), start=1)]
+        return [
+            entry
+            for entry in entries
+            if (number is None or entry.number == number)
+            and (by is None or entry.by == by)
+            and (first is None or entry.at >= first)
+            and (last is None or entry.at <= last)
+        ]
+
     def hyperparameters(self) -> list[Hyperparameters]:
         """Every set of hyperparameters found so far, the newest last.
 
@@ -1255,6 +1299,20 @@ class Study:
         with hold(self._lock):
             self._sync()
             return self._state.closed
+
+    @property
+    def locked(self) -> bool:
+        """Whether the study is locked: nothing may be told, amended or undone.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> study.close(lock=True)
+        >>> study.locked
+        True
+        """
+        with hold(self._lock):
+            self._sync()
+            return self._state.locked
 
     @property
     def floor(self) -> WorstValue:

@@ -21,6 +21,8 @@ def test_the_floor_and_the_limits_hold_from_now_on() -> None:
         "study": "lab",
         "floor": -1.0,
         "limits": [-2.0, 2.0],
+        "patience": "none",
+        "ranges": {"x": [0.0, 1.0]},
     }
     assert "limits -2.0 to 2.0" in invoke("tell", "2", "3", code=2).stderr
 
@@ -34,7 +36,7 @@ REFUSED = [
     (["amend", "1", "0.5"], "Missing option '--reason'"),
     (["amend", "1", "nan", "--reason", "typo"], "value must be a finite number"),
     (["amend", "--limits", "2", "1", "--reason", "typo"], "limits must have lo less than hi (got 2.0, 1.0)"),
-    (["amend", "1", "1", "--floor", "0", "--reason", "typo"], "the arguments must be [NAME] with --floor or --limits"),
+    (["amend", "1", "1", "--floor", "0", "--reason", "typo"], "the arguments must be [NAME] with --floor, --limits"),
 ]
 
 
@@ -42,3 +44,25 @@ REFUSED = [
 @pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
 def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
     check_refused(args, sentence)
+
+
+def test_every_mistake_has_its_option(lab: belated.Study) -> None:
+    invoke("fail", "2", "infeasible", "--by", "Anna")
+    assert (
+        invoke("amend", "2", "--failure", "lost", "--reason", "the flask broke").stdout == "Trial 2: lost from now on\n"
+    )
+    assert invoke("amend", "2", "--take-back", "--reason", "found").stdout == "Trial 2: pending from now on\n"
+    assert run_json("amend", "lab", "1", "--at", "2026-03-01T12:00", "--reason", "clock")["outcome"] == 0.5
+    changed = run_json("amend", "1", "--run", "x=0.75", "--reason", "the knob has steps", "--by", "Anna")
+    assert (changed["params"]["x"], changed["asked_params"]) == (0.75, lab.events()[0].params)
+    said = run_json("amend", "--range", "x", "0", "2", "--patience", "20", "--reason", "at the edge")
+    assert (said["ranges"], said["patience"]) == ({"x": [0.0, 2.0]}, "20 rounds")
+    assert belated.check("sqlite:///belated.db").ok
+
+
+def test_the_study_is_as_it_is_now_for_new(lab: belated.Study) -> None:
+    invoke("amend", "--range", "x", "0", "2", "--reason", "at the edge")
+    space = ("--choice", "act", "relu,tanh", "--silence", "unknown", "--seed", "0")
+    assert "exists with these settings" in invoke("new", "lab", "--real", "x", "0", "2", *space).stdout
+    assert "exists with another space" in invoke("new", "lab", "--real", "x", "0", "1", *space, code=2).stderr
+    assert lab.settings.created_by is None

@@ -30,8 +30,10 @@ COMMANDS = {
     "ask": ("belated.cli.ask", "Ask what to try next."),
     "tell": ("belated.cli.tell", "Tell the outcome of a trial, or of many."),
     "add": ("belated.cli.add", "Add a query that was tried before or elsewhere."),
-    "fail": ("belated.cli.fail", "End a trial without an outcome: lost, infeasible or withdrawn."),
-    "amend": ("belated.cli.amend", "Correct an outcome, or the study's floor or limits."),
+    "fail": ("belated.cli.fail", "End trials without an outcome: lost, infeasible or withdrawn."),
+    "amend": ("belated.cli.amend", "Correct what was recorded wrongly, of a trial or of the study."),
+    "undo": ("belated.cli.undo", "Take back what you did last."),
+    "log": ("belated.cli.log", "Say what happened, who did it, when and why."),
     "show": ("belated.cli.show", "Show every trial: pending, heard, late, expired, failed."),
     "best": ("belated.cli.best", "Show the best query so far: its outcome, or its rate of conversions."),
     "recommend": ("belated.cli.recommend", "Show the query that the study believes to be best."),
@@ -49,7 +51,8 @@ COMMANDS = {
     "check": ("belated.cli.check", "Check the record of a study."),
     "backup": ("belated.cli.backup", "Write every study of a store, whole, into a new file."),
     "restore": ("belated.cli.restore", "Put the studies of a backup into a store."),
-    "close": ("belated.cli.close", "Close a study: ask no more."),
+    "close": ("belated.cli.close", "Close a study: ask no more; or lock it."),
+    "reopen": ("belated.cli.reopen", "Go on with a closed study."),
     "demo": ("belated.cli.demo", "Compare the paper's six algorithms and the default: a table and a picture."),
 }
 

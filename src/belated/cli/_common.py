@@ -6,6 +6,7 @@ be left out where the store holds one study only.
 
 from __future__ import annotations
 
+import getpass
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -15,10 +16,11 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from belated import Study, studies
-from belated.cli.io.cells import NUMBER
+from belated.cli.io.cells import NUMBER, parse_pairs, parse_params
 from belated.cli.io.files import find_cut_line
 from belated.errors import InvalidInput, UnknownStudy
 from belated.record.ledger.passwords import mask_password
+from belated.record.signing import PERSON
 from belated.validation import NAME, format_names, format_value
 
 STORE = "sqlite:///belated.db"
@@ -60,6 +62,29 @@ def warn_of_password(ctx: click.Context, param: click.Parameter, url: str) -> st
 
 def json_option(function: Function) -> Function:
     return click.option("--json", "in_json", is_flag=True, help="Print JSON, for a script.")(function)
+
+
+def by_option(function: Function) -> Function:
+    """The option --by: who does it."""
+    return click.option(
+        "--by",
+        envvar=PERSON,
+        default=find_user,
+        metavar="NAME",
+        help=f"Who does it; or set {PERSON}.  [default: the user's name]",
+    )(function)
+
+
+def remark_option(function: Function) -> Function:
+    return click.option("--remark", metavar="TEXT", help="Something to keep with it.")(function)
+
+
+def find_user() -> str | None:
+    """The name of the user whose shell this is; None where the system has none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return None
 
 
 class SignedCommand(click.Command):
@@ -116,6 +141,11 @@ def parse_trial_number(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 19:
         return int(text)
     raise InvalidInput(f"NUMBER must be a trial's number: 1, 2, 3, ... (got {format_value(text)})")
+
+
+def parse_run(study: Study, pairs: Sequence[str]) -> dict[str, Any] | None:
+    """What was run, of --run k=v ...; None where nothing is said."""
+    return parse_params(study.settings.space, parse_pairs(pairs, "--run"), "--run ") if pairs else None
 
 
 def require_at_least(option: str, value: int, least: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from belated.cli._common import json_option, open_study, print_result, study_arguments
+from belated.cli._common import by_option, json_option, open_study, print_result, remark_option, study_arguments
 from belated.cli._format import format_note, format_query, format_value
 from belated.cli.io.cells import parse_context, parse_decimal, parse_pairs, parse_params, parse_time
 from belated.errors import InvalidInput
@@ -19,6 +19,8 @@ from belated.errors import InvalidInput
 @click.option("--at", metavar="TIME", help="When: 2026-03-01T14:30, or seconds since 1970.  [default: now]")
 @click.option("--noise", metavar="STD", help="Standard deviation of the outcome's noise, if known.")
 @click.option("--key", help="The same key again adds nothing, so a retry is harmless.")
+@by_option
+@remark_option
 @json_option
 def add(
     words: tuple[str, ...],
@@ -29,6 +31,8 @@ def add(
     at: str | None,
     noise: str | None,
     key: str | None,
+    by: str | None,
+    remark: str | None,
 ) -> None:
     """Add a query that was tried before or elsewhere. It gets the next number.
 
@@ -48,6 +52,8 @@ def add(
         at=None if at is None else parse_time(at, "--at"),
         noise=None if noise is None else parse_decimal(noise, "noise"),
         key=key,
+        by=by,
+        remark=remark,
     )
     state = "pending" if trial.outcome is None else f"outcome {format_value(trial.outcome)}"
     print_result(

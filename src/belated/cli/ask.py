@@ -7,7 +7,16 @@ from dataclasses import asdict
 import click
 
 from belated import Study, Trial
-from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments, suggest_command
+from belated.cli._common import (
+    by_option,
+    json_option,
+    open_study,
+    print_result,
+    remark_option,
+    split_name,
+    study_arguments,
+    suggest_command,
+)
 from belated.cli._format import format_note, format_query, format_value
 from belated.cli.io.cells import parse_context, parse_integer, parse_pairs, parse_params
 from belated.wording import format_table
@@ -19,6 +28,8 @@ from belated.wording import format_table
 @click.option("--context", multiple=True, metavar="K=V", help="The context; once for each of its names.")
 @click.option("--fix", multiple=True, metavar="K=V", help="Fix a parameter; belated chooses the others.")
 @click.option("--key", help="The same key again gives the same trial, so a retry is harmless.")
+@by_option
+@remark_option
 @json_option
 def ask(
     words: tuple[str, ...],
@@ -28,6 +39,8 @@ def ask(
     context: tuple[str, ...],
     fix: tuple[str, ...],
     key: str | None,
+    by: str | None,
+    remark: str | None,
 ) -> None:
     """Ask what to try next.
 
@@ -42,10 +55,11 @@ def ask(
     where = parse_context(settings.context, context)
     fixed = parse_params(settings.space, parse_pairs(fix, "--fix"), "--fix ") if fix else None
     if count is None:
-        trial = study.ask(context=where, params=fixed, key=key)
+        trial = study.ask(context=where, params=fixed, key=key, by=by, remark=remark)
         print_result(asdict(trial), in_json, lambda: format_trial(study, trial, url))
     else:
-        trials = study.ask(context=where, params=fixed, key=key, n=parse_integer(count, "-n"))
+        n = parse_integer(count, "-n")
+        trials = study.ask(context=where, params=fixed, key=key, n=n, by=by, remark=remark)
         print_result([asdict(trial) for trial in trials], in_json, lambda: format_batch(study, trials, url))
 
 

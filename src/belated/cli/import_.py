@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import click
 
 from belated import Study
 from belated.cli._common import (
+    by_option,
     find_name,
     json_option,
     print_result,
     print_warning,
+    remark_option,
     split_name,
     study_arguments,
     warn_of_cut_line,
@@ -27,6 +30,7 @@ from belated.cli.io.optuna_rows import list_optuna_rows, read_optuna_study
 from belated.cli.io.transaction import apply_at_once
 from belated.cli.new import list_existing
 from belated.errors import InvalidInput
+from belated.record.signing import Signature
 from belated.validation import format_names
 from belated.wording import format_count
 
@@ -43,6 +47,8 @@ from belated.wording import format_count
 @click.option(
     "--map", "mapped", multiple=True, metavar="TITLE=COLUMN", help="What a title means: yield=outcome. Date=: left out."
 )
+@by_option
+@remark_option
 @click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
 @json_option
 def import_(
@@ -53,6 +59,8 @@ def import_(
     silence: str | None,
     as_of: str | None,
     mapped: tuple[str, ...],
+    by: str | None,
+    remark: str | None,
     dry_run: bool,
 ) -> None:
     """Add the trials of a .csv, .xlsx or .jsonl file: past experiments, or what belated export wrote.
@@ -83,14 +91,16 @@ def import_(
         raise InvalidInput("--as-of belongs to counts of people; leave it out with --optuna")
     if optuna is not None and mapped:
         raise InvalidInput("--map belongs to a table; leave it out with --optuna")
+    signature = Signature.of(by, remark)
+    change = partial(apply_at_once, url, signature=signature, asks=True, dry=dry_run)
     if optuna is not None:
-        counts = import_optuna(words, url, optuna, silence, dry_run)
+        counts = import_optuna(words, url, optuna, silence, change, dry_run=dry_run)
     elif silence is not None:
         raise InvalidInput("--silence belongs to --optuna; a study that exists has its own")
     else:
         name, (file,) = split_name(words, 1, "[NAME] FILE")
         path, until = Path(file), None if as_of is None else parse_time(as_of, "--as-of")
-        counts = change(url, find_name(url, name), lambda study: import_file(study, path, until, mapped), dry_run)
+        counts = change(find_name(url, name), lambda study: import_file(study, path, until, mapped, signature))
         warn_of_cut_line(path)
         warn_of_left_out(counts.left_out)
         if counts.early:
@@ -113,12 +123,12 @@ def import_(
     print_result(asdict(counts), in_json, lambda: f"{what} {format_count(counts.rows, 'row')}: {', '.join(parts)}")
 
 
-def change(url: str, name: str, work: Callable[[Study], ImportCounts], dry_run: bool) -> ImportCounts:
-    """Do all of the work to a study, or none."""
-    return apply_at_once(url, name, work, asks=True, dry=dry_run)
+Change = Callable[[str, Callable[[Study], ImportCounts]], ImportCounts]  # all of some work to a study, or none
 
 
-def import_optuna(words: tuple[str, ...], url: str, storage: str, silence: str | None, dry_run: bool) -> ImportCounts:
+def import_optuna(
+    words: tuple[str, ...], url: str, storage: str, silence: str | None, change: Change, *, dry_run: bool
+) -> ImportCounts:
     """Add the trials of a study of Optuna's to a study, which is made if it is not there."""
     name, (theirs,) = split_name(words, 1, "[NAME] STUDY")
     name, found = name or theirs, read_optuna_study(storage, theirs)
@@ -132,10 +142,10 @@ def import_optuna(words: tuple[str, ...], url: str, storage: str, silence: str |
     if name in list_existing(url):
         if silence not in (None, Study.open(url, name).settings.silence.name):
             raise InvalidInput(f"study {name} has another silence; leave --silence out (got {silence})")
-        return change(url, name, work, dry_run)
+        return change(name, work)
     says: dict[str, Any] = {"space": found.space, "goal": found.goal, "silence": silence or "unknown"}
     counts = work(Study.create(None, name, **says))  # in memory first: where anything is wrong, no study is made
     if dry_run:
         return counts
     Study.create(url, name, **says)
-    return change(url, name, work, dry_run)
+    return change(name, work)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from belated import Study, studies
-from belated.cli._common import json_option, print_result, refuse_arguments, study_arguments, suggest_command
+from belated.cli._common import by_option, json_option, print_result, refuse_arguments, study_arguments, suggest_command
 from belated.cli.io.cells import parse_decimal, parse_integer
 from belated.cli.io.spaces import (
     SETTINGS,
@@ -54,6 +54,7 @@ from belated.learner.silence import SILENCES
 @click.option("--outcome-name", metavar="TEXT", help="What the outcome is called, for pictures, reports and exports.")
 @click.option("--unit", metavar="UNIT", help="The unit of the outcome.")
 @click.option("--parameter-unit", "units", multiple=True, metavar="NAME=UNIT", help="The unit of a parameter.")
+@by_option
 @json_option
 def new(
     words: tuple[str, ...],
@@ -62,6 +63,7 @@ def new(
     file: Path | None,
     points: Path | None,
     units: tuple[str, ...],
+    by: str | None,
     **options: Any,
 ) -> None:
     """Make a study. The same command again is harmless; other settings for a study that exists are refused.
@@ -119,7 +121,7 @@ def new(
         **{name: parse_setting(name, options[name]) for name in SETTINGS if options[name] is not None},
     }
     before = list_existing(url)
-    study = Study.create(url, words[0], space=space, context=context, **settings)
+    study = Study.create(url, words[0], space=space, context=context, by=by, **settings)
     created, settled = words[0] not in before, study.settings
     plain = {"study": study.name, "created": created, "settings": settled.spec()}
     what = f"Made study {study.name}" if created else f"Study {study.name} exists with these settings"

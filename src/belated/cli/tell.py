@@ -10,11 +10,14 @@ import click
 from belated import Receipt, Study
 from belated.cli._common import (
     SignedCommand,
+    by_option,
     find_name,
     json_option,
     open_study,
+    parse_run,
     parse_trial_number,
     print_result,
+    remark_option,
     split_name,
     split_trial,
     study_arguments,
@@ -25,6 +28,7 @@ from belated.cli._format import format_note, format_value
 from belated.cli.io.cells import parse_decimal, parse_time
 from belated.cli.io.tell_csv import TellCounts, tell_csv
 from belated.errors import AlreadyTold, InvalidInput
+from belated.record.signing import Signature
 from belated.wording import format_count, format_duration
 
 
@@ -32,6 +36,7 @@ from belated.wording import format_count, format_duration
 @study_arguments("[NAME] NUMBER VALUE")
 @click.option("--at", metavar="TIME", help="When it came: 2026-03-01T14:30, or seconds since 1970.  [default: now]")
 @click.option("--noise", metavar="STD", help="Standard deviation of this outcome's noise, if known.")
+@click.option("--run", multiple=True, metavar="K=V", help="What was run, where that is not what was asked.")
 @click.option("--key", help="The same key again gives the same receipt, so a retry is harmless.")
 @click.option(
     "--csv",
@@ -39,6 +44,8 @@ from belated.wording import format_count, format_duration
     type=click.Path(path_type=Path),
     help="Many outcomes: columns number or key, value[, at, noise] or failure.",
 )
+@by_option
+@remark_option
 @json_option
 def tell(
     words: tuple[str, ...],
@@ -46,8 +53,11 @@ def tell(
     in_json: bool,
     at: str | None,
     noise: str | None,
+    run: tuple[str, ...],
     key: str | None,
     file: Path | None,
+    by: str | None,
+    remark: str | None,
 ) -> None:
     """Tell the outcome of a trial. Telling the same again is harmless; another value is refused (see belated amend).
 
@@ -58,14 +68,15 @@ def tell(
     \b
     Examples:
       $ belated tell catalyst 3 0.82
+      $ belated tell catalyst 3 0.82 --run temperature=75 --remark "the knob has steps"
       $ belated tell catalyst 4 0.79 --at 2026-03-01T14:30 --noise 0.02
       $ belated tell catalyst --csv results.csv
     """
     if file is not None:
-        if at is not None or noise is not None or key is not None:
-            raise InvalidInput("with --csv the file says everything; leave --at, --noise and --key out")
+        if at is not None or noise is not None or key is not None or run:
+            raise InvalidInput("with --csv the file says everything; leave --at, --noise, --run and --key out")
         name, _ = split_name(words, 0, "[NAME] with --csv")
-        counts = tell_csv(url, find_name(url, name), file)
+        counts = tell_csv(url, find_name(url, name), file, Signature.of(by, remark))
         warn_of_cut_line(file)
         warn_of_left_out(counts.left_out)
         print_result(asdict(counts), in_json, lambda: format_counts(counts))
@@ -76,7 +87,9 @@ def tell(
     when = None if at is None else parse_time(at, "--at")
     sigma = None if noise is None else parse_decimal(noise, "noise")
     try:
-        receipt = study.tell(number, y, at=when, noise=sigma, key=key)
+        receipt = study.tell(
+            number, y, at=when, noise=sigma, params=parse_run(study, run), key=key, by=by, remark=remark
+        )
     except AlreadyTold as error:
         remedy = f'belated amend {study.name} {number} {y!r} --reason "..."'
         raise AlreadyTold(f"{error}. If this one is right: {remedy}") from None

@@ -25,17 +25,21 @@ def find_number(event: Event) -> int | None:
     return number
 
 
-def find_undo(state: State, events: Sequence[Event], by: str | None) -> list[PastEvent]:
+def find_undo(state: State, events: Sequence[Event], by: str | None, trial: int | None = None) -> list[PastEvent]:
     """The events that an undo takes back, the newest first: one, or all that one call recorded together.
 
-    events  all of the study, which come to the state"""
+    events  all of the study, which come to the state
+    trial   of this one alone, one event at a time; None: of anything"""
     for position in range(len(events), 0, -1):
         event = events[position - 1]
         if isinstance(event, CHANGED_NOTHING) or event.by != by or state.was_undone(position):
             continue
+        if trial is not None and find_number(event) != trial:
+            continue
         if state.find_newest(find_number(event)) < position:
             continue  # it never counted
-        found = [PastEvent(place, events[place - 1]) for place in _list_together(events, position)]
+        together = [position] if trial is not None else _list_together(events, position)
+        found = [PastEvent(place, events[place - 1]) for place in together]
         for place, each in found:
             number = find_number(each)
             newest = state.find_newest(number)

@@ -14,7 +14,8 @@ from belated.errors import SilenceWarning
 from belated.learner.blas import describe_versions
 from belated.plotting.study.marks import choose_unit, describe_patience
 from belated.plotting.study.view import StudyView, ViewedStudy, format_expected
-from belated.record.events import Adjusted, Amended, Asked, Event, Failed, Told
+from belated.record.events import Adjusted, Amended, Asked, Event, Failed, Told, Undone
+from belated.record.log import describe_event
 from belated.results import BestQuery, Trial
 from belated.settings import Settings
 from belated.space.encoding import Space
@@ -199,7 +200,7 @@ def tabulate_failures(view: StudyView, events: Sequence[Event]) -> ReportTable:
         "infeasible": "the query cannot work",
         "withdrawn": "taken back",
     }
-    failed = [e for e in events if isinstance(e, Failed) and view.trials[e.number - 1].failure is not None]
+    failed = [e for e in events if isinstance(e, Failed) and view.trials[e.number - 1].failure == e.kind]
     rows = [[str(e.number), e.kind, kinds[e.kind], format_date(view, e.at)] for e in failed]
     return ReportTable(
         ["trial", "ended as", "that is", "on"], rows[-MOST_ROWS:], frozenset({0}), max(0, len(rows) - MOST_ROWS)
@@ -210,23 +211,22 @@ def tabulate_amendments(view: StudyView, events: Sequence[Event]) -> ReportTable
     """Everything that was put right, with its reason: outcomes, the floor, the limits, and patience."""
     settings, rows = view.study.settings, list[list[str]]()
     known: dict[int, float] = {}
-    for event in events:
+    for position, event in enumerate(events, start=1):
         if isinstance(event, Told):
             known.setdefault(event.number, event.value)
         elif isinstance(event, Amended) and event.number is not None and event.value is not None:
             before, known[event.number] = known.get(event.number), event.value
             change = f"{format_number(before)} → {format_number(event.value)}"
             rows.append([f"trial {event.number}", change, event.reason, format_date(view, event.at)])
-        elif isinstance(event, Amended):
-            words = [] if event.floor is None else [f"floor {format_number(event.floor)}"]
-            words += (
-                []
-                if event.limits is None
-                else [f"limits {format_number(event.limits[0])} to {format_number(event.limits[1])}"]
-            )
-            rows.append(["the study", ", ".join(words), event.reason, format_date(view, event.at)])
+        elif isinstance(event, Amended) and event.number is None:
+            words = ", ".join(list_amended(event))
+            rows.append(["the study", words, event.reason, format_date(view, event.at)])
+        elif isinstance(event, Amended | Undone):
+            what = "the study" if event.number is None else f"trial {event.number}"
+            sentence = describe_event(position, event).sentence
+            rows.append([what, sentence, event.reason, format_date(view, event.at)])
         elif isinstance(event, Adjusted):
-            rows.append(["patience", describe_adjustment(event), event.reason, format_date(view, event.at)])
+            rows.append(["patience", describe_wait(event.m, event.by_clock), event.reason, format_date(view, event.at)])
     return ReportTable(
         ["what", f"change ({settings.outcome_label})", "reason", "on"],
         rows[-MOST_ROWS:],
@@ -234,11 +234,24 @@ def tabulate_amendments(view: StudyView, events: Sequence[Event]) -> ReportTable
     )
 
 
-def describe_adjustment(event: Adjusted) -> str:
-    if not event.by_clock:
-        return format_count(int(event.m), "round")
-    size, unit = choose_unit(event.m)
-    return f"{event.m / size:.3g} {unit}"
+def list_amended(event: Amended) -> list[str]:
+    """The settings that an amendment changed, in words."""
+    words = [] if event.floor is None else [f"floor {format_number(event.floor)}"]
+    if event.limits is not None:
+        words.append(f"limits {format_number(event.limits[0])} to {format_number(event.limits[1])}")
+    if isinstance(event.patience, str):
+        words.append(f"patience {event.patience}")
+    elif event.patience is not None:
+        words.append(f"patience {describe_wait(event.patience, event.by_clock)}")
+    ranges = (event.ranges or {}).items()
+    return words + [f"{name} {format_number(low)} to {format_number(high)}" for name, (low, high) in ranges]
+
+
+def describe_wait(m: float, by_clock: bool) -> str:
+    if not by_clock:
+        return format_count(int(m), "round")
+    size, unit = choose_unit(m)
+    return f"{m / size:.3g} {unit}"
 
 
 def describe_stand(view: StudyView, closed: bool) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.shell import SPACE, invoke, run_json
+import belated
+from tests.cli.shell import SPACE, STORE, invoke, run_json
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
@@ -24,9 +25,15 @@ AMENDED = {"event": "amended", "value": 0.7, "reason": "typo", "at": 8.0, "known
     ("ends", "sentence"),
     [
         ({"history": 3}, "history must be a list of steps (got 3)"),
-        ({"history": [3]}, "must be an object whose event is one of told, converted, refused, failed, amended (got 3)"),
+        (
+            {"history": [3]},
+            "whose event is one of told, converted, refused, failed, amended, undone (got 3)",
+        ),
         ({"history": [{**STEP, "event": "asked"}]}, "must be an object whose event is one of"),
-        ({"history": [{**STEP, "why": "?"}]}, "told has no field 'why' (it has value, noise, at, known_from)"),
+        (
+            {"history": [{**STEP, "why": "?"}]},
+            "told has no field 'why' (it has value, noise, params, at, by",
+        ),
         ({"history": [{**STEP, "value": True}]}, "value must be a number (got True)"),
         ({"history": [{**STEP, "noise": "a"}]}, "noise must be a number (got 'a')"),
         ({"history": [{**STEP, "at": None}]}, "at must be a number (got None)"),
@@ -58,3 +65,32 @@ def test_a_history_that_went_another_way_here() -> None:
     assert "two.jsonl:1: this trial has another history here: told 0.5, amended 0.7 (got told 0.5, amended 0.9)" in (
         invoke("import", "two.jsonl", code=2).stderr
     )
+
+
+def test_corrections_undos_and_who_come_back(lab: belated.Study) -> None:
+    """A study, and another one made of its JSON lines: the same trials, told by the same people."""
+    lab.amend(1, take_back=True, reason="wrong flask", by="Anna")
+    lab.tell(1, 0.9, by="Bob", remark="cloudy", params={"x": 0.75})
+    lab.fail(2, "infeasible", by="Bob", reason="it boils")
+    lab.amend(2, failure="lost", by="Anna", reason="the tube broke")
+    for trial in lab.ask(n=3, by="Cleo"):
+        lab.tell(trial, 0.1 * trial.number, by="Cleo")
+    lab.undo(by="Cleo", reason="not done yet")
+    lab.amend(4, 0.7, at=5.0, reason="typo", by="Anna")
+    lab.undo(by="Anna")
+    lab.ask(by="Dora")
+    lab.undo(by="Dora")
+    invoke("export", "--out", "old.jsonl")
+    invoke("new", "other", *SPACE)
+    invoke("import", "other", "old.jsonl")
+    other = belated.Study.open(STORE, "other")
+    before, after = lab.trials(), other.trials()
+    for old, new in zip(before, after, strict=True):
+        assert (old.params, old.outcome, old.failure, old.status) == (new.params, new.outcome, new.failure, new.status)
+        assert (old.ended_by, old.asked_params, old.delay) == (new.ended_by, new.asked_params, new.delay)
+    assert belated.check(STORE, "other").ok
+    assert run_json("import", "other", "old.jsonl")["new"] == 0
+    assert run_json("import", "lab", "old.jsonl")["new"] == 0
+    assert other.trials() == after
+    invoke("export", "other", "--out", "new.jsonl")
+    assert Path("new.jsonl").read_bytes() == Path("old.jsonl").read_bytes()

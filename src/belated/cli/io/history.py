@@ -1,8 +1,9 @@
-"""What happened to a trial after it was asked: told, refused, failed, amended. As plain values, and done again.
+"""What happened to a trial after it was asked: told, refused, failed, amended, undone. As plain values, and done again.
 
 JSON lines have a history where the outcome of a trial does not say everything. A step has the event's own fields
-(value, noise, reason, kind, at) and known_from: the number of the first trial whose choice could know of it. An outcome
-that came together with its query has no known_from: it was not waited for.
+(value, noise, reason, kind, by, at) and known_from: the number of the first trial whose choice could know of it. An
+outcome that came together with its query has no known_from: it was not waited for. A step "undone" takes back the step
+before it that still counts; a query that was undone itself was withdrawn.
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ from typing import Any
 
 from belated import Study
 from belated.errors import AlreadyEnded, AlreadyTold, InvalidInput
-from belated.record.events import NAMES, Amended, Asked, Converted, Event, Failed, Refused, Told, event_to_dict
+from belated.record.events import NAMES, Amended, Asked, Converted, Event, Failed, Refused, Told, Undone, event_to_dict
 from belated.results import FAILURES, Failure, takes_outcome
 from belated.validation import format_value, require_number, require_time, require_whole
 
-TrialEvent = Told | Converted | Refused | Failed | Amended
+TrialEvent = Told | Converted | Refused | Failed | Amended | Undone
+SIGNED = ("at", "by", "remark", "known_from")
+REASONED = ("at", "by", "reason", "known_from")
 FIELDS = {
-    "told": ("value", "noise", "at", "known_from"),
-    "converted": ("value", "at", "known_from"),
-    "refused": ("value", "noise", "at", "known_from"),
-    "failed": ("kind", "at", "known_from"),
-    "amended": ("value", "noise", "reason", "at", "known_from"),
+    "told": ("value", "noise", "params", *SIGNED),
+    "converted": ("value", *SIGNED),
+    "refused": ("value", "noise", *SIGNED),
+    "failed": ("kind", *REASONED),
+    "amended": ("value", "noise", "told_at", "params", "failure", "taken_back", "again", *REASONED),
+    "undone": REASONED,
 }
 EVENTS: dict[str, type[TrialEvent]] = {
     "told": Told,
@@ -32,6 +36,7 @@ EVENTS: dict[str, type[TrialEvent]] = {
     "refused": Refused,
     "failed": Failed,
     "amended": Amended,
+    "undone": Undone,
 }
 
 
@@ -43,25 +48,37 @@ class HistoryStep:
     known_from: int | None  # None: it came together with its query
 
     def to_dict(self) -> dict[str, Any]:
-        fields = {k: v for k, v in event_to_dict(self.event).items() if v is not None and k != "number"}
+        kept = event_to_dict(self.event).items()
+        fields = {k: v for k, v in kept if v is not None and k not in ("number", "position")}
         return fields if self.known_from is None else {**fields, "known_from": self.known_from}
 
     def __str__(self) -> str:
-        what = self.event.kind if isinstance(self.event, Failed) else self.event.value
-        return f"{NAMES[type(self.event)]} {what}"
+        event = self.event
+        if isinstance(event, Amended) and event.value is None:
+            what: object = event.failure or ("taken back" if event.taken_back else event.params or event.told_at)
+        else:
+            what = event.kind if isinstance(event, Failed) else None if isinstance(event, Undone) else event.value
+        return NAMES[type(event)] if what is None else f"{NAMES[type(event)]} {what}"
 
 
 def collect_steps(events: Iterable[Event]) -> dict[int, list[HistoryStep]]:
     """The steps of every trial that has any, by its number."""
     steps: dict[int, list[HistoryStep]] = {}
-    asked, undelayed = 0, set[int]()
-    for event in events:
+    asked, undelayed, asks = 0, set[int](), set[int]()
+    for position, event in enumerate(events, start=1):
         if isinstance(event, Asked):
             asked += 1
+            asks.add(position)
             if event.told_at_once:
                 undelayed.add(event.number)
+        if isinstance(event, Undone) and event.position in asks and event.number is not None:
+            event = Failed(number=event.number, kind="withdrawn", at=event.at, reason=event.reason, by=event.by)
         if isinstance(event, TrialEvent) and event.number is not None:
-            keyless = replace(event, key=None) if isinstance(event, Told | Converted) else event
+            keyless: TrialEvent = event
+            if isinstance(event, Told | Converted | Amended):
+                keyless = replace(event, key=None)
+            elif isinstance(event, Undone):
+                keyless = replace(event, position=0)
             known_from = None if isinstance(event, Told) and event.number in undelayed else asked + 1
             steps.setdefault(event.number, []).append(HistoryStep(replace(keyless, number=0), known_from))
     return steps
@@ -77,17 +94,23 @@ def parse_step(given: object) -> HistoryStep:
         if field != "event" and field not in FIELDS[name]:
             raise InvalidInput(f"{name} has no field {format_value(field)} (it has {', '.join(FIELDS[name])})")
     fields: dict[str, Any] = {"number": 0, "at": require_time(given.get("at"), "at")}
-    if name == "failed":
-        if given.get("kind") not in FAILURES:
-            raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {format_value(given.get('kind'))})")
-        fields["kind"] = given["kind"]
-    else:
-        fields["value"] = require_number(given.get("value"))
-    if "noise" in FIELDS[name]:
-        noise = given.get("noise")
-        fields["noise"] = None if noise is None else require_number(noise, "noise")
+    for word in ("by", "reason", "remark", "params", "taken_back", "again"):  # the study itself checks them
+        if word in given:
+            fields[word] = given[word]
+    kind = given.get("kind" if name == "failed" else "failure")
+    if kind not in FAILURES and (name == "failed" or kind is not None):
+        raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {format_value(kind)})")
+    if kind is not None:
+        fields["kind" if name == "failed" else "failure"] = kind
+    for number in ("value", "noise", "told_at"):
+        if number in FIELDS[name] and (given.get(number) is not None or (number == "value" and name != "amended")):
+            fields[number] = require_number(given.get(number), number)
+        elif number == "noise" and "noise" in FIELDS[name]:
+            fields[number] = None
     if name == "amended":
-        fields["reason"] = given.get("reason")  # the study itself checks it
+        fields.setdefault("reason", None)
+    if name == "undone":
+        fields["position"] = 0
     if name == "told" and "known_from" not in given:
         return HistoryStep(EVENTS[name](**fields), None)
     return HistoryStep(EVENTS[name](**fields), require_whole(given.get("known_from"), "known_from"))
@@ -97,18 +120,31 @@ TrialEnd = tuple[float | None, float | None, Failure | None]  # outcome, noise, 
 
 
 def find_end(steps: Iterable[HistoryStep]) -> TrialEnd:
-    """How a trial ended. The first end counts; only an outcome after lost, or an amendment, replaces it."""
-    outcome: float | None = None
-    noise: float | None = None
-    failure: Failure | None = None
+    """How a trial ended. The first end counts; only an outcome after lost, or a correction, replaces it."""
+    ends: list[TrialEnd] = [(None, None, None)]  # after each step that changed something and still counts
     for event in (step.event for step in steps):
-        if isinstance(event, Failed) and outcome is None and failure is None:
-            failure = event.kind
-        elif isinstance(event, Amended) or (isinstance(event, Told) and takes_outcome(outcome is not None, failure)):
-            outcome, noise, failure = event.value, event.noise, None
-        elif isinstance(event, Converted):
-            outcome = event.value
-    return outcome, noise, failure
+        if isinstance(event, Undone):
+            ends.pop()
+        elif (new := _change_end(ends[-1], event)) is not None:
+            ends.append(new)
+    return ends[-1]
+
+
+def _change_end(end: TrialEnd, event: TrialEvent) -> TrialEnd | None:
+    """How a trial has ended after a step; None: as before."""
+    outcome, noise, failure = end
+    takes = takes_outcome(outcome is not None, failure)
+    if isinstance(event, Failed) and outcome is None and failure is None:
+        return None, None, event.kind
+    if isinstance(event, Told) and takes:
+        return event.value, event.noise, None
+    if isinstance(event, Converted):
+        return event.value, noise, failure
+    if not isinstance(event, Amended) or (event.again and not takes):
+        return None
+    if event.taken_back or event.failure is not None:
+        return None, None, event.failure
+    return end if event.value is None else (event.value, event.noise, None)
 
 
 def find_missing(here: Sequence[HistoryStep], there: Sequence[HistoryStep]) -> Sequence[HistoryStep]:
@@ -124,8 +160,21 @@ def find_missing(here: Sequence[HistoryStep], there: Sequence[HistoryStep]) -> S
 
 def find_untold(here: Sequence[HistoryStep], there: Sequence[HistoryStep]) -> Sequence[HistoryStep]:
     """For a row without a history: the steps that never happened here, at whatever time."""
-    before = [replace(step.event, at=0.0) for step in here]
-    return [step for step in there if replace(step.event, at=0.0) not in before]
+    before = [_strip(step.event) for step in here]
+    return [step for step in there if _strip(step.event) not in before]
+
+
+def _strip(event: TrialEvent) -> TrialEvent:
+    """What happened, without when, by whom, and what they said."""
+    match event:
+        case Failed():
+            return replace(event, at=0.0, by=None, reason="")
+        case Told():
+            return replace(event, at=0.0, by=None, remark="", params=None)
+        case Converted() | Refused():
+            return replace(event, at=0.0, by=None, remark="")
+        case _:
+            return replace(event, at=0.0, by=None)
 
 
 def repeat_event(study: Study, trial: int, event: TrialEvent) -> bool:
@@ -133,18 +182,44 @@ def repeat_event(study: Study, trial: int, event: TrialEvent) -> bool:
     with _stop_clock(study, event.at):
         if isinstance(event, Failed):
             before = study.trial(trial).failure
-            return study.fail(trial, event.kind).failure != before
-        if isinstance(event, Amended) and event.value is not None:
-            return study.amend(trial, event.value, noise=event.noise, reason=event.reason) is not None
+            return study.fail(trial, event.kind, reason=event.reason or None, by=event.by).failure != before
+        if isinstance(event, Undone):
+            return bool(study.undo(trial, by=event.by, reason=event.reason or None))
+        if isinstance(event, Amended):
+            return _amend_again(study, trial, event)
         if isinstance(event, Told | Converted):
-            noise = event.noise if isinstance(event, Told) else None
-            return study.tell(trial, event.value, noise=noise, at=event.at).status != "duplicate"
+            noise, params = (event.noise, event.params) if isinstance(event, Told) else (None, None)
+            words: dict[str, Any] = {"by": event.by, "remark": event.remark or None}
+            receipt = study.tell(trial, event.value, noise=noise, params=params, at=event.at, **words)
+            return receipt.status != "duplicate"
         if isinstance(event, Refused):
             try:
-                study.tell(trial, event.value, noise=event.noise, at=event.at)
+                study.tell(trial, event.value, noise=event.noise, at=event.at, by=event.by, remark=event.remark or None)
             except (AlreadyTold, AlreadyEnded):
                 return True
         raise InvalidInput(f"{HistoryStep(event, 0)} cannot have happened: there is nothing that it contradicts")
+
+
+def _amend_again(study: Study, trial: int, event: Amended) -> bool:
+    """Correct a trial as it was corrected before."""
+    if event.again and event.value is not None:
+        words: dict[str, Any] = {"params": event.params, "by": event.by}
+        study.tell(trial, event.value, noise=event.noise, at=event.told_at, **words)
+    elif event.again and event.failure is not None:
+        study.fail(trial, event.failure, reason=event.reason, by=event.by)
+    else:
+        study.amend(
+            trial,
+            event.value,
+            noise=event.noise,
+            at=event.told_at,
+            params=event.params,
+            failure=event.failure,
+            take_back=event.taken_back,
+            reason=event.reason,
+            by=event.by,
+        )
+    return True
 
 
 @contextmanager

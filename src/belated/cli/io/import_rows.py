@@ -20,6 +20,7 @@ from belated.cli.io.history import HistoryStep, collect_steps, find_missing, fin
 from belated.cli.io.rows import TABLES, TrialIdentity, TrialRow, identify, make_key, open_rows, parse_row
 from belated.errors import InvalidInput
 from belated.record.events import NAMES, Asked
+from belated.record.signing import NOBODY, Signature
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,12 +44,17 @@ class ImportCounts:
 
 
 def import_file(
-    study: Study, path: Path, as_of: float | datetime | None = None, mapped: Sequence[str] = ()
+    study: Study,
+    path: Path,
+    as_of: float | datetime | None = None,
+    mapped: Sequence[str] = (),
+    signature: Signature = NOBODY,
 ) -> ImportCounts:
     """Make every row of a file a trial of the study, or the counts of one.
 
-    as_of   until when people are counted, where the rows do not say it; None: now
-    mapped  what titles mean, as title=column"""
+    as_of      until when people are counted, where the rows do not say it; None: now
+    mapped     what titles mean, as title=column
+    signature  who tells what is new of trials that were here before"""
     errors, nested = LineErrors(path), path.suffix.lower() not in TABLES
     sheet = open_rows(study, path, errors, mapped)
     people: list[FileRow] = []
@@ -62,7 +68,7 @@ def import_file(
     refuse_repeated_numbers(rows, errors)
     pending = sum(trial.status == "pending" for trial in study.trials())
     totals = import_counts(study, people, errors, as_of, nested=nested)
-    counts = import_rows(study, rows, errors)
+    counts = import_rows(study, rows, errors, signature)
     return replace(
         counts,
         rows=len(rows) + len(people),
@@ -75,7 +81,7 @@ def import_file(
     )
 
 
-def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors) -> ImportCounts:
+def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors, signature: Signature = NOBODY) -> ImportCounts:
     """Make every row a trial of the study, or none where anything is wrong."""
     errors.refuse()
     if all(row.number is not None for row in rows):
@@ -88,7 +94,9 @@ def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors) -> Impor
     imported = {event.key: event.number for event in events if isinstance(event, Asked) and event.key is not None}
     here: dict[TrialIdentity, list[int]] = {}
     for trial in trials:
-        here.setdefault(identify(trial), []).append(trial.number)
+        for params in (trial.params, trial.asked_params):  # a table has what was run, JSON lines also what was asked
+            if params is not None:
+                here.setdefault(identify(trial, params), []).append(trial.number)
     repeats: Counter[str] = Counter()
     last, known, now = len(trials), 0, study.clock()
     for i, row in enumerate(rows):
@@ -99,7 +107,9 @@ def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors) -> Impor
             if number <= last:
                 known += 1
                 find = find_missing if row.history else find_untold
-                queue.add(Arrival(row, number, 0), find(before.get(number, []), row.steps(now)))
+                steps = find(before.get(number, []), row.steps(now))
+                own = [step if row.history else replace(step, event=signature.sign(step.event)) for step in steps]
+                queue.add(Arrival(row, number, 0), own)
                 continue
             last, steps = number, row.steps(now)
             if row.undelayed is not None:  # it was added with its outcome

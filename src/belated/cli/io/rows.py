@@ -34,7 +34,7 @@ from belated.cli.io.columns import (
     title_columns,
 )
 from belated.cli.io.files import FileRow, LineErrors, read_json_lines
-from belated.cli.io.history import HistoryStep, TrialEnd, collect_steps, find_end, parse_step
+from belated.cli.io.history import HistoryStep, TrialEnd, TrialEvent, collect_steps, find_end, parse_step
 from belated.errors import InvalidInput
 from belated.record.events import Counted, Event, Failed, Told
 from belated.results import FAILURES, Failure
@@ -112,7 +112,7 @@ def list_counts(trial: Trial) -> list[float | None]:
 
 
 def build_row(trial: Trial, steps: Sequence[HistoryStep] = (), statements: Sequence[Counted] = ()) -> dict[str, Any]:
-    row: dict[str, Any] = {"number": trial.number, "params": dict(trial.params)}
+    row: dict[str, Any] = {"number": trial.number, "params": dict(trial.asked_params or trial.params)}
     if trial.context is not None:
         row["context"] = dict(trial.context)
     if trial.counted_at is not None:
@@ -123,9 +123,14 @@ def build_row(trial: Trial, steps: Sequence[HistoryStep] = (), statements: Seque
         return row
     row["asked_at"] = trial.asked_at
     row |= {name: value for name, value in zip(FIELDS[2:], list_ends(trial), strict=True) if value is not None}
-    if steps and not (len(steps) == 1 and isinstance(steps[0].event, Told)):
+    if steps and not (len(steps) == 1 and is_plain(steps[0].event)):
         row["history"] = [step.to_dict() for step in steps]
     return row
+
+
+def is_plain(event: TrialEvent) -> bool:
+    """Whether an outcome says all of this event."""
+    return isinstance(event, Told) and event.params is None and event.by is None and not event.remark
 
 
 def format_json_lines(trials: Iterable[Trial], events: Iterable[Event]) -> Iterator[str]:
@@ -331,11 +336,17 @@ def _parse_time(ends: Mapping[str, Any], name: str) -> float | None:
 TrialIdentity = tuple[object, object, float | None]
 
 
-def identify(thing: TrialRow | Trial) -> TrialIdentity:
+def identify(thing: TrialRow | Trial, params: Mapping[str, Any] | None = None) -> TrialIdentity:
     """Two trials are the same if their params, their context and the time at which they were asked are.
 
-    By the millisecond, which is what a workbook keeps of a time."""
-    return freeze(thing.params), freeze(thing.context), None if thing.asked_at is None else round(thing.asked_at, 3)
+    By the millisecond, which is what a workbook keeps of a time.
+
+    params  instead of its own"""
+    return (
+        freeze(params or thing.params),
+        freeze(thing.context),
+        None if thing.asked_at is None else round(thing.asked_at, 3),
+    )
 
 
 def make_key(row: TrialRow, before: Counter[str]) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from belated import Study
 from belated.cli.io.cells import parse_decimal, parse_time, parse_whole
@@ -15,6 +16,7 @@ from belated.cli.io.rows import IMPORTED, parse_failure
 from belated.cli.io.transaction import apply_at_once
 from belated.errors import InvalidInput, UnknownTrial
 from belated.record.events import Asked, Event
+from belated.record.signing import Signature
 from belated.results import Failure
 from belated.validation import format_value
 from belated.wording import format_count
@@ -35,12 +37,12 @@ class TellCounts:
     left_out: tuple[str, ...] = ()  # columns that mean nothing here
 
 
-def tell_csv(url: str, name: str, path: Path) -> TellCounts:
+def tell_csv(url: str, name: str, path: Path, signature: Signature) -> TellCounts:
     """Tell a CSV: the columns number or key, value (or outcome) or failure, and maybe at (or told_at) and noise."""
-    return apply_at_once(url, name, lambda study: _tell_rows(study, path))
+    return apply_at_once(url, name, lambda study: _tell_rows(study, path, signature))
 
 
-def _tell_rows(study: Study, path: Path) -> TellCounts:
+def _tell_rows(study: Study, path: Path, signature: Signature) -> TellCounts:
     columns = StudyColumns.of(study, ["number", "value", "at", "key"])
     counts, flags, errors, keys = Counter[str](), [], LineErrors(path), list_keys(study.events())
     sheet = open_sheet(path, errors, columns, required=("number|key", "value|outcome|failure"))
@@ -51,14 +53,15 @@ def _tell_rows(study: Study, path: Path) -> TellCounts:
             if "value" in cells and failure is not None:
                 raise InvalidInput("a row has an outcome or a failure, not both")
             if failure is not None:
-                counts[_fail(study, number, failure)] += 1
+                counts[_fail(study, number, failure, signature)] += 1
                 continue
             if "value" not in cells:
                 counts["empty"] += 1
                 continue
             when = parse_time(cells["at"]) if "at" in cells else None
             sigma = parse_decimal(cells["noise"], "noise") if "noise" in cells else None
-            receipt = study.tell(number, parse_decimal(cells["value"]), at=when, noise=sigma)
+            said: dict[str, Any] = {"by": signature.by, "remark": signature.remark or None}
+            receipt = study.tell(number, parse_decimal(cells["value"]), at=when, noise=sigma, **said)
             counts[receipt.status] += 1
             if receipt.note and receipt.status != "duplicate":
                 flags.append(f"trial {number}: {receipt.note}")
@@ -74,9 +77,9 @@ def _tell_rows(study: Study, path: Path) -> TellCounts:
     )
 
 
-def _fail(study: Study, number: int, failure: Failure) -> str:
+def _fail(study: Study, number: int, failure: Failure, signature: Signature) -> str:
     before = study.trial(number).failure
-    study.fail(number, failure)
+    study.fail(number, failure, reason=signature.remark or None, by=signature.by)
     return "failed" if before is None else "duplicate"
 
 

@@ -9,10 +9,11 @@ from typing import TypeVar
 
 from belated import Study
 from belated.errors import AlreadyEnded, UnknownStudy
-from belated.record.events import Event, Failed, Told
+from belated.record.events import Asked, Event, Failed, Told
 from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.chain import Head
 from belated.record.ledger.memory import MemoryLedger
+from belated.record.signing import NOBODY, Signature
 from belated.record.writes import write_in_turn
 from belated.results import takes_outcome
 from belated.settings import Settings
@@ -28,14 +29,21 @@ def copy_study(url: str, name: str) -> Study:
 
 
 def apply_at_once(
-    url: str, name: str, work: Callable[[Study], Result], *, asks: bool = False, dry: bool = False
+    url: str,
+    name: str,
+    work: Callable[[Study], Result],
+    *,
+    signature: Signature = NOBODY,
+    asks: bool = False,
+    dry: bool = False,
 ) -> Result:
     """Do to a study what `work` does to a copy of it in memory, in one transaction.
 
     If another process wrote something in between that does not fit, start again with a new copy.
 
-    asks  the work adds trials: asks of other processes wait until it is done
-    dry   change the copy only
+    signature  who adds the trials that the work adds
+    asks       the work adds trials: asks of other processes wait until it is done
+    dry        change the copy only
     """
     settings, ledger = _open_ledger(url, name)
     seen: Head | None = None
@@ -47,7 +55,7 @@ def apply_at_once(
             seen = before[-1].head if before else None
             copy = _copy(settings, [entry.event for entry in before], name)
             result = work(copy)
-            new = copy.events()[len(before) :]
+            new = [signature.sign(e) if isinstance(e, Asked) else e for e in copy.events()[len(before) :]]
             if new and not dry:
                 last = turn.append(new, seen)
                 _check_none_ended(turn, seen, last.position - len(new), new)
