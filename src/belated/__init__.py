@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from belated.delays.advice import Advice
     from belated.delays.report import DelayReport
     from belated.execution.optimize import Run
+    from belated.outlook.result import Outlook
     from belated.record.backup import BackupReport, RestoreReport, backup, restore
     from belated.record.check import CheckReport, check
     from belated.simulation.clock import SimulatedClock
@@ -61,6 +62,7 @@ LAZY = {
     "CheckReport": "belated.record.check",
     "ComparisonResult": "belated.comparison.result",
     "DelayReport": "belated.delays.report",
+    "Outlook": "belated.outlook.result",
     "Regret": "belated.simulation.regret",
     "RestoreReport": "belated.record.backup",
     "Run": "belated.execution.optimize",
@@ -98,6 +100,7 @@ __all__ = [
     "NotPositiveDefinite",
     "NothingHeard",
     "Objective",
+    "Outlook",
     "Outside",
     "Patience",
     "Points",
