@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from belated.delays.advice import Advice
     from belated.delays.report import DelayReport
     from belated.execution.optimize import Run
+    from belated.outlook.result import Outlook
     from belated.record.backup import BackupReport, RestoreReport, backup, restore
     from belated.record.check import CheckReport, check
     from belated.simulation.clock import SimulatedClock
@@ -64,6 +65,7 @@ LAZY = {
     "CheckReport": "belated.record.check",
     "ComparisonResult": "belated.comparison.result",
     "DelayReport": "belated.delays.report",
+    "Outlook": "belated.outlook.result",
     "Regret": "belated.simulation.regret",
     "RestoreReport": "belated.record.backup",
     "Run": "belated.execution.optimize",
@@ -104,6 +106,7 @@ __all__ = [
     "NothingHeard",
     "NothingToUndo",
     "Objective",
+    "Outlook",
     "Outside",
     "Patience",
     "Points",

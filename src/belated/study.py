@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
 import numpy as np
@@ -112,6 +113,7 @@ if TYPE_CHECKING:
     from belated.delays.advice import Advice
     from belated.delays.report import DelayReport
     from belated.execution.optimize import Run
+    from belated.outlook.result import Outlook
 
 LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
 TOLD_AGAIN = "told again after it was taken back"
@@ -1398,6 +1400,30 @@ class Study:
             trial=trial,
         )
 
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """The params of `best()`.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.add({"x": 0.2}, 0.5), study.add({"x": 0.8}, 0.7)
+        >>> study.best_params, study.best_value
+        ({'x': 0.8}, 0.7)
+        """
+        return dict(self.best().params)
+
+    @property
+    def best_value(self) -> float:
+        """The value of `best()`: its outcome, or its rate of conversions.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", goal="minimize", seed=0)
+        >>> _ = study.add({"x": 0.2}, 0.5), study.add({"x": 0.8}, 0.7)
+        >>> study.best_value
+        0.5
+        """
+        return self.best().value
+
     def recommend(self, context: Params | None = None) -> BestQuery:
         """The query where the belief's mean is best, over the whole space, with that mean and its interval. Print it.
 
@@ -1507,6 +1533,63 @@ class Study:
         from belated.report.page import render_report
 
         return render_report(self, context)
+
+    def plot(self, out: str | Path | None = None, context: Params | None = None, *, dpi: int = 150) -> Path:
+        """Write a picture of the study, and say where it is: needs `pip install "belated[plots]"`.
+
+        It has the outcomes over time, the delays and the belief along each coordinate, in `context`; without one, in
+        the context of the newest trial. out ends in .png, .pdf or .svg; None: NAME.png.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.add({"x": 0.2}, 0.5), study.add({"x": 0.8}, 0.7)
+        >>> study.plot("flasks.svg").name
+        'flasks.svg'
+        """
+        from belated.plotting.study.page import plot_study
+
+        return plot_study(self, out, context, dpi)
+
+    def to_dataframe(self) -> Any:
+        """All trials as a data frame, a row each: of pandas where it is installed, else of polars.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.ask(), study.add({"x": 0.5}, 0.7)
+        >>> [list(study.to_dataframe()[column]) for column in ("number", "status")]
+        [[1, 2], ['pending', 'heard']]
+        """
+        from belated.frames import make_frame
+
+        return make_frame(self.settings, self.trials())
+
+    def outlook(
+        self, queries: int | None = None, context: Params | None = None, *, margin: float | None = None
+    ) -> Outlook:
+        """What more queries are likely to bring, with an 80 % interval, and the chance that something better exists;
+        print it.
+
+        The gain is f at the query that `recommend` will give then, minus f at the one that it gives now: more than 0 is
+        better. "Then" is when so many more queries have been asked at the pace of so far, with what has come back.
+
+        queries  how many more; None: 10, or for conversions a tenth of those so far, if that is more
+        context  the gain in this context; in a study with contexts it must be given
+        margin   how much better than the recommended query counts as better. None: a tenth of the spread of the
+                 outcomes (the interquartile range over 1.35); of rates, a tenth of the rate
+
+        >>> from belated import Points, Study
+        >>> study = Study.create(space=Points([0.0, 0.5, 1.0]), silence="unknown", seed=0)
+        >>> _ = study.add({"x": 0.0}, 0.1), study.add({"x": 0.5}, 0.9), study.add({"x": 1.0}, 0.2)
+        >>> study.outlook(3, margin=0.5).chance < 0.1  # every query was tried
+        True
+        """
+        from belated.outlook.forecast import forecast, read_basis
+
+        with hold(self._lock):
+            self._sync()
+            basis = read_basis(self._state, self._read_clock(), context)
+        with self._use_cache() as cache:
+            return forecast(basis, queries, margin, cache)
 
     def replay(self, number: int) -> Replay:
         """Compute a trial's choice again, only from what it knew.

@@ -22,12 +22,13 @@ def test_show_says_what_is_pending_heard_late_expired_failed_and_below_the_floor
     words = invoke("show").stdout.splitlines()
     assert words[0] == "Study lab: maximize, floor 0, silence unknown, patience 4 rounds"
     assert words[1] == "1 pending, 2 heard, 1 late, 3 expired, 1 failed; best is trial 6"
-    assert [line.split()[:2] for line in words[4:12]] == [
+    assert words[2].startswith("The next 10 queries may gain ")
+    assert [line.split()[:2] for line in words[5:13]] == [
         *(["1", "late"], ["2", "expired"], ["3", "expired"], ["4", "expired"], ["5", "withdrawn"]),
         *(["6", "heard"], ["7", "heard"], ["8", "pending"]),
     ]
-    assert "-0.1 !" in words[10]
-    assert words[12] == "! trial 7: the outcome -0.1 is worse than the floor 0.0"
+    assert "-0.1 !" in words[11]
+    assert words[13] == "! trial 7: the outcome -0.1 is worse than the floor 0.0"
     printed = run_json("show")
     assert printed["counts"] == {"pending": 1, "heard": 2, "late": 1, "expired": 3, "failed": 1, "counted": 0}
     assert (printed["best"]["trial"]["number"], printed["closed"]) == (6, False)

@@ -37,6 +37,8 @@ COMMANDS = {
     "show": ("belated.cli.show", "Show every trial: pending, heard, late, expired, failed."),
     "best": ("belated.cli.best", "Show the best query so far: its outcome, or its rate of conversions."),
     "recommend": ("belated.cli.recommend", "Show the query that the study believes to be best."),
+    "posterior": ("belated.cli.posterior", "Show what the study believes at a query: mean, spread and interval."),
+    "outlook": ("belated.cli.outlook", "Say what more queries are likely to bring: when to stop."),
     "delays": ("belated.cli.delays", "Say how long outcomes take, how many still come, and what delays depend on."),
     "advise": ("belated.cli.advise", "Say how long to wait for an outcome, what that costs, and why."),
     "compare": ("belated.cli.compare", "Say which settings would have worked best for a study."),
@@ -48,6 +50,8 @@ COMMANDS = {
     "export": ("belated.cli.export", "Write every trial as CSV, JSON lines or a workbook."),
     "import": ("belated.cli.import_", "Add trials from CSV, a workbook or JSON lines."),
     "refit": ("belated.cli.refit", "Fit the hyperparameters ahead of time, once or every hour."),
+    "events": ("belated.cli.events", "List everything that happened to a study, as JSON lines."),
+    "replay": ("belated.cli.replay", "Compute choices again from what they knew, and compare."),
     "check": ("belated.cli.check", "Check the record of a study."),
     "backup": ("belated.cli.backup", "Write every study of a store, whole, into a new file."),
     "restore": ("belated.cli.restore", "Put the studies of a backup into a store."),
@@ -71,7 +75,7 @@ class Refusal(click.ClickException):
 def refuse_errors() -> Iterator[None]:
     """Turn errors of belated, of click's parser and of the system into a Refusal, and Ctrl-C into exit code 130.
 
-    Exit code 1 is for `belated check` alone, so an error in belated itself has another one."""
+    Exit code 1 is for `belated check` and `belated replay` alone, so an error in belated itself has another one."""
     try:
         yield
     except click.exceptions.NoArgsIsHelpError:

@@ -15,6 +15,7 @@ from belated import BestQuery, Study, Trial, WorstValue, studies
 from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
 from belated.cli._format import format_value
 from belated.errors import NothingHeard
+from belated.outlook.result import describe_outlook, find_outlook
 from belated.patience import Patience, parse_duration
 from belated.record.events import Adjusted, Asked, Event
 from belated.results import Status
@@ -31,8 +32,9 @@ STATUSES: tuple[Status, ...] = ("pending", "heard", "late", "expired", "failed",
 def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_than: str | None) -> None:
     """Show every trial of a study: pending and for how long, heard, late, expired or failed, and below the floor.
 
-    Also what replaces a floor that was not stated, and each patience that the study chose by itself. Where there are
-    several studies and none is named, they are listed; --pending and --older-than are for one study.
+    Also what more queries are likely to bring, what replaces a floor that was not stated, and each patience that the
+    study chose by itself. Where there are several studies and none is named, they are listed; --pending and
+    --older-than are for one study.
 
     \b
     Examples:
@@ -54,15 +56,19 @@ def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_t
     ]
     changes = list_patience_changes(study.events()) if study.settings.patience.auto else []
     summary = summarize_study(study, everything)
+    newest = everything[-1].context if everything else None
+    outlook = find_outlook(study, newest)
     plain = {
         **summary,
+        "outlook": None if outlook is None else outlook.to_dict(),
         "patience_changes": [change.to_dict() for change in changes],
         "trials": [add_age(trial, now, len(everything)) for trial in trials],
     }
 
     def format_words() -> str:
         table = format_trials(study, trials, now, len(everything))
-        return "\n".join([format_headline(study, summary), *format_patience_changes(changes), *table])
+        more = [] if outlook is None else [describe_outlook(outlook)]
+        return "\n".join([format_headline(study, summary), *format_patience_changes(changes), *more, *table])
 
     print_result(plain, in_json, format_words)
 

@@ -27,6 +27,7 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 
+from belated.delays.pace import measure_pace
 from belated.delays.report import DelayReport, Waits
 from belated.errors import NothingHeard, SilenceWarning
 from belated.learner.algorithms import DEFAULT
@@ -344,7 +345,7 @@ def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
         seen,
         len(told),
         _list_contexts(trials),
-        _measure_pace(trials, seen) if scale == "clock" else None,
+        measure_pace([trial.asked_at for trial in trials], seen.quantile(0.5)) if scale == "clock" else None,
         find_anchors(problem, g.posterior),
     )
 
@@ -366,7 +367,7 @@ def _read_rates(study: Study, seen: SeenDelays, trials: list[Trial], scale: Lite
         seen,
         len(amounts),
         _list_contexts(trials),
-        _measure_pace(trials, seen) if scale == "clock" else None,
+        measure_pace([trial.asked_at for trial in trials], seen.quantile(0.5)) if scale == "clock" else None,
         find_anchors(known.problem, belief.posterior),
     )
 
@@ -420,10 +421,3 @@ def _fit_model(problem: Problem, X: Array, y: Array, noises: Sequence[float | No
         )
         gp = fit(shape, gp, X[:n], y[:n], lams[:n])
     return BeliefModel(gp.condition(X, y, np.where(np.isnan(lams), gp.lam, lams), list_queries(problem)), scale)
-
-
-def _measure_pace(trials: list[Trial], delay: SeenDelays) -> float:
-    """Seconds from ask to ask, on average; where all were asked at once, a tenth of the median delay."""
-    asked = [trial.asked_at for trial in trials]
-    gap = (max(asked) - min(asked)) / max(1, len(asked) - 1)
-    return gap or delay.quantile(0.5) / 10 or 1.0

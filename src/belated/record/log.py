@@ -18,6 +18,7 @@ from belated.record.events import (
     Ended,
     Event,
     Failed,
+    Refitted,
     Refused,
     Renamed,
     Reopened,
@@ -102,6 +103,8 @@ def _describe(event: Event) -> str:
             return f"took back event {event.position}{of}"
         case Adjusted():
             return f"the study changed its patience to {Patience(event.m, event.by_clock)}"
+        case Refitted():
+            return "fitted the hyperparameters ahead of time"
         case Ended():
             return "locked the study" if event.locked else "closed the study"
         case Reopened():

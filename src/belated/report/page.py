@@ -54,6 +54,7 @@ def render_report(study: ReportedStudy, context: Params | None = None) -> str:
         best_worth="" if best is None else describe_best(settings, best),
         best_note="" if best is None else describe_trials(best),
         best_params=[] if best is None else list_params(settings.space, best.params),
+        outlook="" if view.outlook is None else str(view.outlook),
         space=tabulate_space(settings.space),
         around=None if settings.context is None else tabulate_space(settings.context),
         silence=describe_silence(view),

@@ -111,10 +111,14 @@ class Posterior:
 
     def level_std(self, Q: Array) -> Array:
         """How uncertain μ is at Q because the constant mean is: |1 - k(q)ᵀC⁻¹1| / √(1ᵀC⁻¹1), C = K + diag(λ)."""
+        return np.abs(self.level_shift(Q))
+
+    def level_shift(self, Q: Array) -> Array:
+        """What one standard deviation more of the constant mean adds to μ at Q: (1 - k(q)ᵀC⁻¹1) / √(1ᵀC⁻¹1)."""
         if not len(self.X):
             return np.zeros(len(Q))
         ones = self.factor.solve(np.ones(len(self.X)))
-        return np.asarray(np.abs(1.0 - ones @ self._whitened_kernel(Q)) / np.sqrt(ones @ ones))
+        return np.asarray((1.0 - ones @ self._whitened_kernel(Q)) / np.sqrt(ones @ ones))
 
     @cached_property
     def own_means(self) -> Array:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from belated.errors import InvalidInput
+from belated.outlook.result import describe_outlook
 from belated.plotting.study.beliefs import PanelGrid, draw_beliefs
 from belated.plotting.study.delays import draw_delays
 from belated.plotting.study.marks import Box, StudyPage, clip_text, describe_patience, format_value
 from belated.plotting.study.outcomes import draw_outcomes, measure_lanes
-from belated.plotting.study.view import StudyView
-from belated.plotting.style import INK, SOFT, make_page, save_page, use_style
+from belated.plotting.study.view import StudyView, ViewedStudy, read_study_view
+from belated.plotting.style import FORMATS, INK, SOFT, make_page, save_page, use_style
+from belated.validation import Params
+from belated.validation import format_value as format_text
 from belated.wording import format_count
 
 WIDTH, LEFT, RIGHT = 12.0, 0.95, 11.8
@@ -21,9 +25,18 @@ LETTERS = 145  # of a sentence, across the page
 SHOWN = 4  # notes on amended trials
 
 
+def plot_study(study: ViewedStudy, out: str | Path | None, context: Params | None, dpi: int) -> Path:
+    """Write the picture of a study, and say where it is; without `out` in NAME.png."""
+    path = Path(f"{study.name or 'study'}.png" if out is None else out)
+    if path.suffix.lower() not in FORMATS:
+        raise InvalidInput(f"out must end in {', '.join(FORMATS)} (got {format_text(str(path))})")
+    draw_study(read_study_view(study, context), path, dpi)
+    return path
+
+
 def draw_study(view: StudyView, out: Path, dpi: int = 150) -> None:
     """Write the picture; the ending of the file name (FORMATS) says in which format."""
-    above = ABOVE + (LINE if view.study.settings.about else 0.0)
+    above = ABOVE + LINE * (bool(view.study.settings.about) + (view.outlook is not None))
     over, notes = OVER + measure_lanes(view), list_notes(view)
     grid = PanelGrid.of(view.slices, LEFT, RIGHT, above + over + LINE * len(notes) + BETWEEN)
     tall = grid.bottom + BELOW
@@ -39,7 +52,7 @@ def draw_study(view: StudyView, out: Path, dpi: int = 150) -> None:
 
 
 def write_words(page: StudyPage, view: StudyView) -> None:
-    """The study's name, its question, its counts and its settings."""
+    """The study's name, its question, its counts, what more would bring, and its settings."""
     settings = view.study.settings
     patience = "no patience" if math.isinf(settings.patience.m) else f"patience {describe_patience(settings.patience)}"
     setting = (
@@ -48,7 +61,8 @@ def write_words(page: StudyPage, view: StudyView) -> None:
     )
     page.text(LEFT, 0.36, clip_text(view.name, 60), fontsize=17, weight="bold")
     about = [" ".join(settings.about.split())] if settings.about else []
-    for i, line in enumerate([*about, describe_stand(view), setting]):
+    future = [] if view.outlook is None else [describe_outlook(view.outlook)]
+    for i, line in enumerate([*about, describe_stand(view), *future, setting]):
         colour = SOFT if line == setting else INK
         page.text(LEFT, 0.69 + i * LINE, clip_text(line, LETTERS), fontsize=10, color=colour)
 

@@ -20,6 +20,7 @@ from belated.learner.arrays import Array
 from belated.learner.choice.problem import Hyperparameters
 from belated.learner.delays.survival import Survival, kaplan_meier
 from belated.learner.gp.kernels import Kernel
+from belated.outlook.result import ForeseenStudy, Outlook, find_outlook
 from belated.record.events import Amended, Event
 from belated.results import Belief, BestQuery, Trial, WorstValue
 from belated.settings import Settings
@@ -36,7 +37,7 @@ SQUASHED = 0.6  # of an axis of time without any mark: then trials are counted i
 FEWEST = 6  # marks that can be squashed
 
 
-class ViewedStudy(Protocol):
+class ViewedStudy(ForeseenStudy, Protocol):
     """What is read of a study."""
 
     name: str | None
@@ -107,6 +108,7 @@ class StudyView:
     best: BestQuery | None
     recommended: BestQuery | None
     expected: str  # f at the recommended point, in words
+    outlook: Outlook | None
     amended: Mapping[int, str]  # the trials whose outcome was put right, with the reason
     context: Params | None
     slices: Sequence[BeliefSlice]
@@ -203,6 +205,7 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
         best=best,
         recommended=recommended,
         expected="" if recommended is None else format_expected(recommended, study.settings.unit),
+        outlook=find_outlook(study, context),
         amended=find_amended(study.events()),
         context=context,
         slices=slices[:COORDINATES],

@@ -1,0 +1,36 @@
+"""`belated posterior`: what the study believes at a query."""
+
+from __future__ import annotations
+
+import click
+
+from belated.cli._common import json_option, open_study, print_result, study_arguments
+from belated.cli._format import format_params
+from belated.cli.io.cells import parse_context, parse_pairs, parse_params
+from belated.errors import InvalidInput
+
+
+@click.command()
+@study_arguments("[NAME] K=V ...")
+@click.option("--context", multiple=True, metavar="K=V", help="The context; once for each of its names.")
+@click.option("--pending", is_flag=True, help="As the next choice sees it: what is pending counts too.")
+@json_option
+def posterior(words: tuple[str, ...], url: str, in_json: bool, context: tuple[str, ...], pending: bool) -> None:
+    """Show what the study believes of the true value at a query: its mean, standard deviation and 90 % interval.
+
+    \b
+    Example:
+      $ belated posterior catalyst temperature=60 stages=3 solvent=water
+    """
+    named = bool(words) and "=" not in words[0]
+    study = open_study(url, words[0] if named else None)
+    params = parse_params(study.settings.space, parse_pairs(words[1:] if named else words, "the query"))
+    if not params:
+        raise InvalidInput("name a query: one K=V for each parameter; for example: belated posterior x=0.5")
+    found = study.posterior([params], parse_context(study.settings.context, context), pending=pending)
+    mean, std, low, high = (float(each[0]) for each in found)
+    print_result(
+        {"params": params, "mean": mean, "std": std, "low": low, "high": high},
+        in_json,
+        lambda: f"Mean {mean:.4g}, std {std:.4g} (90 %: {low:.4g} to {high:.4g})\n{format_params(params)}",
+    )

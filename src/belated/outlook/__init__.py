@@ -1,0 +1,1 @@
+"""What more queries are likely to bring: the answer of `study.outlook()`."""

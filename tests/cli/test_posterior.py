@@ -1,0 +1,22 @@
+"""`belated posterior`: what the study believes at a query."""
+
+import pytest
+
+from tests.cli.shell import check_refused, invoke, open_lab, run_json
+
+pytestmark = pytest.mark.usefixtures("lab")
+
+
+def test_the_shell_says_what_python_says() -> None:
+    params = {"x": 0.25, "act": "tanh"}
+    for more in ((), ("--pending",)):
+        found = open_lab().posterior([params], pending=bool(more))
+        printed = run_json("posterior", "lab", "x=0.25", "act=tanh", *more)
+        assert printed == {"params": params, **{name: float(v[0]) for name, v in found._asdict().items()}}
+    assert invoke("posterior", "x=0.25", "act=tanh").stdout.startswith("Mean ")
+
+
+def test_bad_input_is_one_sentence_and_nothing_is_stored() -> None:
+    check_refused(["posterior", "lab"], "name a query: one K=V for each parameter")
+    check_refused(["posterior", "lab", "x=0.5"], "act")
+    check_refused(["posterior", "lab", "x=0.5", "act=tanh", "y=1"], "y: there is no such parameter")
