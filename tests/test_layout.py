@@ -19,7 +19,7 @@ FOLDERS = (PRODUCT, ROOT / "benchmarks", ROOT / "reproduction", ROOT / "examples
 BESIDE = {"laws", "contracts", "faults", "support", "examples", "browser", "doors"}
 WHOLE = {"docs", "docstrings", "habits", "imports", "layout", "wheel"}
 # Not private, though they begin with an underscore.
-PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit"}
+PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit", "_repr_html_"}
 # Packages that a user may do without. A test that needs one says so with pytest.importorskip.
 OPTIONAL = {
     "psycopg",
