@@ -5,7 +5,7 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo lint test test-faults test-doors test-browser test-cnn test-long test-wheel soak paper bench bench-ledger bench-regret bench-conversions clean
+.PHONY: help demo lint docs test test-faults test-doors test-browser test-cnn test-long test-wheel soak paper bench bench-ledger bench-regret bench-conversions clean
 
 # The tests of test-long draw other examples every time; SEED=1234 draws those of an earlier run again.
 SEED := $(shell date +%s)
@@ -24,6 +24,11 @@ lint: $(STAMP)  ## check style and types: ruff and mypy --strict
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
+
+docs: $(STAMP).docs  ## build the documentation site into build/site; a broken link or an undocumented name fails
+	@$(PY) -m website.pages build/pages
+	@$(PY) -m zensical build --strict --clean
+	@$(PY) -m website.finish build/site
 
 # Tests start many interpreters: with compiled files each of them is quicker by a second.
 test test-faults test-doors test-browser test-cnn test-long test-wheel: export PYTHONDONTWRITEBYTECODE =
@@ -95,6 +100,10 @@ $(STAMP).doors: $(STAMP)
 
 $(STAMP).browser: $(STAMP)
 	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev,browser]'
+	@touch $@
+
+$(STAMP).docs: $(STAMP)
+	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
 	@touch $@
 
 $(STAMP).peers: $(STAMP)

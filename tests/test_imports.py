@@ -162,7 +162,7 @@ def test_imports_inside_a_room_do_not_go_in_circles() -> None:
 
 
 # What stands beside the package in a checkout: it imports belated, never the other way.
-BESIDE = ("reproduction", "benchmarks", "tests", "examples")
+BESIDE = ("reproduction", "benchmarks", "tests", "examples", "website")
 
 
 def mentions_of_outside(tree: ast.AST, module: str, package: bool) -> Iterator[tuple[int, str]]:

@@ -13,13 +13,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
 PRODUCT = ROOT / "src" / "belated"
-FOLDERS = (PRODUCT, ROOT / "benchmarks", ROOT / "reproduction", ROOT / "examples", TESTS)
+FOLDERS = (PRODUCT, ROOT / "benchmarks", ROOT / "reproduction", ROOT / "examples", ROOT / "website", TESTS)
 
 # Folders of tests that stand for no folder of modules, and tests of the repository as a whole.
 BESIDE = {"laws", "contracts", "faults", "support", "examples", "browser", "doors"}
 WHOLE = {"docs", "docstrings", "habits", "imports", "layout", "wheel"}
 # Not private, though they begin with an underscore.
-PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit"}
+PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit", "_repr_html_"}
 # Packages that a user may do without. A test that needs one says so with pytest.importorskip.
 OPTIONAL = {
     "psycopg",
@@ -38,6 +38,7 @@ OPTIONAL = {
     "openpyxl",
     "playwright",
     "pypdf",
+    "griffe",
     "vowpalwabbit",
     "ray",
     "distributed",
@@ -67,7 +68,7 @@ def ours() -> dict[str, ast.Module]:
 def stands_for_a_module(test: Path) -> bool:
     """Whether tests/room/test_name.py or test_name_topic.py has a module or a package room/name; or the room itself."""
     room = test.parent.relative_to(TESTS)
-    inside = ROOT if room.parts[:1] in (("benchmarks",), ("reproduction",)) else PRODUCT
+    inside = ROOT if room.parts[:1] in (("benchmarks",), ("reproduction",), ("website",)) else PRODUCT
     words = test.stem.removeprefix("test_").split("_")
     names = ["_".join(words[:n]) for n in range(1, len(words) + 1)]
     if words[0] == room.name and (inside / room / "__init__.py").is_file():

@@ -348,6 +348,12 @@ class Study:
         )
         return f"Study({named}{algorithm}, {goal}, silence={silence}, {trials})"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows of a study."""
+        from belated.report.glance import render_glance
+
+        return render_glance(self)
+
     # Asking -----------------------------------------------------------------------------------------------------------
 
     @overload

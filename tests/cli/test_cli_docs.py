@@ -1,6 +1,6 @@
 """The console blocks of the docs run; docs/shell.md names every command; every command has an example in its help.
 
-Those of docs/conversions.md print what the page says."""
+Those of the stories print what the page says."""
 
 import os
 import re
@@ -15,13 +15,14 @@ from click.testing import CliRunner
 from belated.cli import COMMANDS, main
 
 ROOT = Path(__file__).resolve().parents[2]
-TUTORIAL = (ROOT / "docs" / "conversions.md").read_text(encoding="utf-8")
 PAGE = (ROOT / "docs" / "shell.md").read_text(encoding="utf-8")
 CONSOLES = {
     "shell.md": 26,
     "spreadsheets.md": 4,
     "reports.md": 2,
 }  # pages whose blocks run, and how many commands at least
+# Whole jobs, and how many of their Python blocks come before their commands; in conversions the first writes a file.
+STORIES = {"conversions": 1, "lab": 4, "clinic": 3}
 BLOCK = re.compile(r"^```(console|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VERBS = [name for name in COMMANDS if name != "demo"]
 
@@ -102,22 +103,25 @@ def says_the_same(page: str, printed: str) -> bool:
     return all(a == pytest.approx(b, rel=0.25) for a, b in pairs)
 
 
-def test_the_tutorial_on_conversions_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", STORIES)
+def test_a_story_prints_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     folder, programs = tmp_path / "fresh", tmp_path / "bin"
     folder.mkdir()
     programs.mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.delenv("BELATED_STORE", raising=False)
-    code = TUTORIAL.split("```python\n")[1].split("```")[0]  # writes the file of the campaign
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[: STORIES[name]])
     subprocess.run([sys.executable, "-c", code], check=True)
     shell = Shell(programs)
-    for _, block in BLOCK.findall(TUTORIAL):
+    for _, block in BLOCK.findall(page):
         for command in commands(block):
             assert shell.run(command) == 0, f"{command}\n{shell.said}"
         shown = [line for line in block.splitlines() if line and not line.startswith(("$ ", "> ", "..."))]
         for line in shown:
             assert any(says_the_same(line.removesuffix(" ..."), each) for each in shell.printed.splitlines()), line
-    assert Path("loyal.png").stat().st_size > 10_000
+    assert all(path.stat().st_size > 10_000 for path in folder.glob("*.png"))
+    assert list(folder.glob("*.png"))
 
 
 @pytest.mark.parametrize("name", VERBS)

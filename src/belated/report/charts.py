@@ -55,9 +55,9 @@ def draw_pair_chart(view: StudyView, pair: BeliefPair) -> str:
 
 def render_chart(view: StudyView, tall: float, name: str, draw: Callable[[StudyPage], None]) -> str:
     """The drawing as an SVG element; its texts stay texts, and its ids begin with its name."""
-    import matplotlib
-
     with use_style(view.list_texts()):
+        import matplotlib  # use_style says what to install where it is missing
+
         matplotlib.rcParams["svg.fonttype"] = "none"
         page, text = StudyPage(make_page(WIDE, tall), WIDE, tall), io.StringIO()
         draw(page)
