@@ -74,6 +74,10 @@ class StoreChanged(BelatedError, RuntimeError):
     """The store is no longer what this study has read: it went back in time, was moved, or is another one."""
 
 
+class Deleted(BelatedError, LookupError):
+    """This study was deleted."""
+
+
 class NothingHeard(BelatedError, LookupError):
     """No outcome has been heard yet; tell one first."""
 

@@ -26,6 +26,7 @@ from belated.errors import (
     AlreadyExists,
     AlreadyTold,
     Contradiction,
+    Deleted,
     Followed,
     InvalidInput,
     KeyTaken,
@@ -66,12 +67,13 @@ from belated.record.events import (
     Failed,
     Refitted,
     Refused,
+    Renamed,
     Reopened,
     Repeated,
     Told,
     Undone,
 )
-from belated.record.ledger import Ledger, open_store
+from belated.record.ledger import Ledger, StudyLedger, open_store
 from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
@@ -134,7 +136,7 @@ class Study:
     'heard'
     """
 
-    def __init__(self, settings: Settings, ledger: Ledger, name: str | None, clock: Callable[[], float]) -> None:
+    def __init__(self, settings: Settings, ledger: StudyLedger, name: str | None, clock: Callable[[], float]) -> None:
         """Use Study.create or Study.open."""
         self._ledger, self._created, self.name, self.clock = ledger, settings, name, clock
         self._begin()
@@ -1038,6 +1040,41 @@ class Study:
 
             self._write(events, Signature.of(by))
 
+    def rename(self, name: str, *, reason: str | None = None, by: str | None = None) -> None:
+        """Give the study another name. Handles that are open go on with it.
+
+        >>> from belated import Real, Study, studies
+        >>> study = Study.create("sqlite:///names.db", "flsk", space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> study.rename("flask", reason="a letter was missing")
+        >>> study.name, studies("sqlite:///names.db")
+        ('flask', ['flask'])
+        """
+        check_name(name)
+        signature, why = Signature.of(by), "" if reason is None else require_reason(reason)
+        with hold(self._lock):
+            self._sync()
+            if name != self.name:
+                event = Renamed(before=self.name or "", name=name, at=self._read_clock(), reason=why)
+                self._ledger.rename(signature.sign(event))
+                self._sync()
+
+    def delete(self, name: str, *, reason: str, by: str | None = None) -> None:
+        """Delete the study, with all of its events; its name must be given once more. What is left is a tombstone: the
+        name, the hash of its head, who, when and why. A backup still has it.
+
+        >>> from belated import Real, Study, studies
+        >>> study = Study.create("sqlite:///names.db", "trial-run", space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> study.delete("trial-run", reason="it was to learn the buttons")
+        >>> "trial-run" in studies("sqlite:///names.db")
+        False
+        """
+        why, who = require_reason(reason), read_person(by)
+        with hold(self._lock):
+            self._sync()
+            if name != self.name:
+                raise InvalidInput(f"to delete study {self.name}, give its name (got {format_value(name)})")
+            self._ledger.delete(name, who, self._read_clock(), why)
+
     def disconnect(self) -> None:
         """Close files and connections; the next call opens them again. This also happens at the end of
         `with Study.open(...) as study:`, and when a study is no longer referenced.
@@ -1207,7 +1244,11 @@ class Study:
         >>> [type(event).__name__ for event in study.events()]
         ['Asked', 'Told']
         """
-        return [entry.event for entry in self._ledger.read()]
+        try:
+            return [entry.event for entry in self._ledger.read()]
+        except StoreChanged:
+            self._refuse_deleted()
+            raise
 
     def log(
         self,
@@ -1697,7 +1738,15 @@ class Study:
                 self._sound = True
             except StoreChanged:
                 self._sound = False  # the next call begins with the first event
+                self._refuse_deleted()
                 raise
+            self.name = self._state.name or self.name
+
+    def _refuse_deleted(self) -> None:
+        """Say that the study was deleted, if it was."""
+        tombstone = self._ledger.find_tombstone()
+        if tombstone is not None:
+            raise Deleted(str(tombstone)) from None
 
     def _apply(self, others: Sequence[Entry], own: Sequence[Event], head: Head) -> None:
         """Apply the next events, up to a head. An exception on the way leaves the state unsound."""
@@ -1738,6 +1787,7 @@ class Study:
                     written = (ledger or self._ledger).append(made, self._head)
                 except StoreChanged:
                     self._sound = False
+                    self._refuse_deleted()
                     raise
                 known = self._state.position + len(written.between) + len(written.events)
                 if self._sound and written.position == known:

@@ -265,6 +265,13 @@ class StudyMachine(RuleBasedStateMachine):
         self.change_study(by, closed=False, locked=False)
 
     @rule(who=EITHER, by=PEOPLE)
+    def rename(self, who: int, by: str | None) -> None:
+        name = f"study-{next(NUMBERED)}"
+        self.studies[who].rename(name, by=by)
+        self.studies[1 - who].trials()  # the other handle hears of it when it reads
+        assert [study.name for study in self.studies] == [name, name]
+
+    @rule(who=EITHER, by=PEOPLE)
     def undo(self, who: int, by: str | None) -> None:
         study = self.studies[who]
         newest = next((done for done in reversed(self.done) if done.by == by), None)

@@ -57,6 +57,8 @@ COMMANDS = {
     "restore": ("belated.cli.restore", "Put the studies of a backup into a store."),
     "close": ("belated.cli.close", "Close a study: ask no more; or lock it."),
     "reopen": ("belated.cli.reopen", "Go on with a closed study."),
+    "rename": ("belated.cli.rename", "Give a study another name."),
+    "delete": ("belated.cli.delete", "Delete a study, after asking for its name."),
     "demo": ("belated.cli.demo", "Compare the paper's six algorithms and the default: a table and a picture."),
 }
 

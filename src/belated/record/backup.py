@@ -124,7 +124,10 @@ def restore(
 
         def work(source: Shelf) -> RestoreReport:
             def put(target: Shelf) -> RestoreReport:
-                return _put_studies(target, (s for s in source.list_studies() if s.name in chosen), new_name)
+                report = _put_studies(target, (s for s in source.list_studies() if s.name in chosen), new_name)
+                if name is None:
+                    target.add_tombstones(source.list_tombstones())
+                return report
 
             return place.use_studies(put, writing=True)
 
@@ -177,6 +180,7 @@ def _write_studies(source: Shelf, path: Path, where: str) -> None:
         for study in source.list_studies():
             study.verify(f"{study.name} in {where}")
             target.add_study(study.name, study.origin, study.rows)
+        target.add_tombstones(source.list_tombstones())
 
     _use_file(path, write, create=True)
 

@@ -54,6 +54,7 @@ class State:
         self.changed_at = 0  # where the study itself was changed last, or a change of it taken back
         self._contexts: dict[tuple[tuple[str, str], ...], tuple[dict[str, Any], Array]] = {}  # encoded before
         self.closed = self.locked = False
+        self.name: str | None = None  # if it was renamed
         self.versions: Mapping[str, str] | None = None  # of the libraries that computed the newest choice
         self.shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
 
@@ -102,6 +103,8 @@ class State:
         elif kind == "amended" and plain["number"] is None:
             self._keep()
             self._use_settings(read_amendment(self.settings, plain))
+        elif kind == "renamed":
+            self.name = plain["name"]
         elif kind == "closed":
             self._keep()
             self.closed, self.locked = True, self.locked or plain.get("locked", False)

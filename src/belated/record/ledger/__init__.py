@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from belated.errors import InvalidInput
-from belated.record.events import Event
-from belated.record.ledger.chain import Entry, Head, Origin, Row, Written
+from belated.record.events import Event, Renamed
+from belated.record.ledger.chain import Entry, Head, Origin, Row, Tombstone, Written
 from belated.record.ledger.passwords import mask_password
 from belated.record.ledger.shelf import Shelf
 from belated.validation import format_value
@@ -51,6 +51,19 @@ class Ledger(Protocol):
 Meanwhile: TypeAlias = Callable[[Ledger], object]
 
 
+class StudyLedger(Ledger, Protocol):
+    """The events of one study, and the study itself: its name, and its end."""
+
+    def rename(self, event: Renamed) -> None:
+        """Give the study another name, and write the event, both or none; AlreadyExists where the name is taken."""
+
+    def delete(self, name: str, by: str | None, at: float, reason: str) -> None:
+        """Put a tombstone in the place of the study."""
+
+    def find_tombstone(self) -> Tombstone | None:
+        """What is left of the study, if it was deleted."""
+
+
 class Store(Protocol):
     """The studies at one url."""
 
@@ -63,7 +76,7 @@ class Store(Protocol):
     def names(self) -> list[str]:
         """Every study, by name."""
 
-    def ledger(self, name: str) -> Ledger:
+    def ledger(self, name: str) -> StudyLedger:
         """The events of a study that exists."""
 
     def find_origin(self, name: str) -> Origin:

@@ -14,6 +14,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -89,6 +90,23 @@ class Origin(NamedTuple):
     spec: str
     sealed: int  # events that were there before the chain began
     events: int
+
+
+class Tombstone(NamedTuple):
+    """What is left of a study that was deleted."""
+
+    identity: str
+    name: str
+    position: int
+    hash: bytes
+    person: str | None
+    at: float
+    reason: str
+
+    def __str__(self) -> str:
+        who = "" if self.person is None else f" by {self.person}"
+        day = datetime.fromtimestamp(self.at, UTC).date().isoformat()
+        return f"{self.name} was deleted{who} on {day} ({self.reason}); its head was {Head(self.position, self.hash)}"
 
 
 def make_identity() -> str:

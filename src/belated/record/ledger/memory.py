@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from belated.errors import Taken
-from belated.record.events import Amended, Asked, Converted, Event, Failed, Repeated, Told, event_to_dict
-from belated.record.ledger.chain import Entry, Head, Written
+from belated.record.events import Amended, Asked, Converted, Event, Failed, Renamed, Repeated, Told, event_to_dict
+from belated.record.ledger.chain import Entry, Head, Tombstone, Written, is_another
 from belated.record.locks import hold, renew_in_children
 
 
@@ -20,6 +20,7 @@ class MemoryLedger:
     """Events at positions 1, 2, 3, … in the order in which they were appended."""
 
     events: list[Event] = field(default_factory=list)
+    deleted: Tombstone | None = None
     _once: set[object] = field(default_factory=set, repr=False)  # the marks of the first events, as many as marked
     _marked: int = field(default=0, repr=False)
 
@@ -31,6 +32,7 @@ class MemoryLedger:
         self._writing, self._asking = threading.RLock(), threading.RLock()
 
     def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
+        self._require_there()
         new = [mark for event in events for mark in list_marks(event)]
         with hold(self._writing):
             self._mark()
@@ -47,7 +49,21 @@ class MemoryLedger:
         self._once.update(mark for event in self.events[self._marked :] for mark in list_marks(event))
         self._marked = count
 
+    def rename(self, event: Renamed) -> None:
+        self.append([event])
+
+    def delete(self, name: str, by: str | None, at: float, reason: str) -> None:
+        self.deleted = Tombstone("", name, len(self.events), b"", by, at, reason)
+
+    def find_tombstone(self) -> Tombstone | None:
+        return self.deleted
+
+    def _require_there(self) -> None:
+        if self.deleted is not None:
+            raise is_another("the memory")
+
     def read(self, after: Head | None = None) -> Iterator[Entry]:
+        self._require_there()
         return self._list(0 if after is None else after.position, len(self.events))
 
     def _list(self, after: int, last: int) -> Iterator[Entry]:

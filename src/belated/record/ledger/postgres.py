@@ -23,12 +23,13 @@ from typing import Any, LiteralString, NamedTuple, NoReturn, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from belated.errors import BelatedError, InvalidInput, Taken, Unavailable, Unreachable, Unreadable
-from belated.record.events import Event, event_to_columns
+from belated.record.events import Event, Renamed, event_to_columns
 from belated.record.ledger.chain import (
     Entry,
     Head,
     Origin,
     Row,
+    Tombstone,
     Written,
     begin_chain,
     explain_seal,
@@ -111,6 +112,17 @@ SHELF = ShelfQueries(
     """,
     move_head="""
     UPDATE belated_studies SET position = %(position)s, hash = %(hash)s WHERE identity = %(identity)s
+    """,
+    rename="UPDATE belated_studies SET name = %(name)s WHERE identity = %(identity)s",
+    delete_events="""
+    DELETE FROM belated_events WHERE study = (SELECT id FROM belated_studies WHERE identity = %(identity)s)
+    """,
+    delete_study="DELETE FROM belated_studies WHERE identity = %(identity)s",
+    tombstones="SELECT identity, name, position, hash, person, at, reason FROM belated_tombstones ORDER BY at",
+    new_tombstone="""
+    INSERT INTO belated_tombstones VALUES (
+        %(identity)s, %(name)s, %(position)s, %(hash)s, %(person)s, %(at)s, %(reason)s
+    )
     """,
 )
 # Lock and read in one round trip. The next ask in the queue holds NEXT, and releases it when its turn comes.
@@ -293,7 +305,8 @@ class PostgresStore:
 
     def remarks(self) -> list[str]:
         sealed: LiteralString = "SELECT name, sealed FROM belated_studies WHERE sealed > 0 ORDER BY name"
-        return [explain_seal(name, count) for name, count in self.run(lambda c: c.execute(sealed).fetchall())]
+        began = [explain_seal(name, count) for name, count in self.run(lambda c: c.execute(sealed).fetchall())]
+        return began + [str(each) for each in self.use_studies(Shelf.list_tombstones)]
 
     def faults(self) -> list[str]:
         """Positions that do not match the number of events, and declared indexes that are missing."""
@@ -475,6 +488,17 @@ class PostgresLedger:
             return self.store.run(work)
         except psycopg.errors.UniqueViolation:
             raise Taken from None
+
+    def rename(self, event: Renamed) -> None:
+        self.store.use_studies(lambda shelf: shelf.rename_study(self.identity, event), writing=True)
+
+    def delete(self, name: str, by: str | None, at: float, reason: str) -> None:
+        tombstone = Tombstone(self.identity, name, 0, b"", by, at, reason)
+        self.store.use_studies(lambda shelf: shelf.delete_study(tombstone), writing=True)
+
+    def find_tombstone(self) -> Tombstone | None:
+        found = self.store.use_studies(Shelf.list_tombstones)
+        return next((each for each in found if each.identity == self.identity), None)
 
     def read_answer(self, answer: psycopg.Cursor[Any], writing: Writing) -> Written:
         """What APPEND has done."""

@@ -133,3 +133,15 @@ BEGIN
     RETURN QUERY SELECT true, r.* FROM belated_read(which, since) AS r;
 END
 $$;
+
+-- version 3 --
+-- What is left of a study that was deleted.
+CREATE TABLE belated_tombstones (
+    identity TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    position BIGINT NOT NULL,           -- of its head
+    hash BYTEA NOT NULL,
+    person TEXT,
+    at DOUBLE PRECISION NOT NULL,       -- seconds since 1970
+    reason TEXT NOT NULL
+);

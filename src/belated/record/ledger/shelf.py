@@ -6,7 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from belated.record.ledger.chain import Head, Origin, Row, begin_chain, parse_spec, read_on
+from belated.errors import AlreadyExists
+from belated.record.events import Renamed, event_to_columns
+from belated.record.ledger.chain import (
+    Head,
+    Origin,
+    Row,
+    Tombstone,
+    begin_chain,
+    extend_chain,
+    hash_content,
+    parse_spec,
+    read_on,
+)
 
 COLUMNS = ("position", "kind", "number", "key", "part", "body", "hash")
 
@@ -41,6 +53,11 @@ class ShelfQueries:
     new_study: str  # name, identity, spec, sealed, position, hash
     new_event: str  # identity, COLUMNS
     move_head: str  # identity, position, hash
+    rename: str  # identity, name
+    delete_events: str  # identity
+    delete_study: str  # identity
+    tombstones: str  # -> the fields of Tombstone
+    new_tombstone: str  # the fields of Tombstone
 
 
 @dataclass(frozen=True)
@@ -76,6 +93,40 @@ class Shelf:
         start, sealed = begin_chain(origin.identity, origin.spec), min(origin.sealed, len(rows))
         self.connection.execute(self.queries.new_study, {**words, "sealed": sealed, **start._asdict()})
         self.add_events(origin.identity, rows)
+
+    def find_head(self, identity: str) -> Head:
+        """The head of a study; LookupError where it is gone."""
+        found = {origin.identity: head for _, origin, head in self.list_heads()}
+        return found[identity]
+
+    def rename_study(self, identity: str, event: Renamed) -> None:
+        """Another name, if it is free, and the event that says so."""
+        if event.name in {name for name, *_ in self.list_heads()}:
+            raise AlreadyExists(f"there is a study {event.name} already; choose another name")
+        columns = event_to_columns(event)
+        (head,) = extend_chain(self.find_head(identity), [hash_content(columns)])
+        self.connection.execute(self.queries.rename, {"identity": identity, "name": event.name})
+        self.add_events(identity, [Row(head.position, columns, head.hash)])
+
+    def delete_study(self, tombstone: Tombstone) -> None:
+        """Put a tombstone in the place of a study; its head is that of now."""
+        now = tombstone._replace(**self.find_head(tombstone.identity)._asdict())
+        words = {"identity": tombstone.identity}
+        self.connection.execute(self.queries.delete_events, words)
+        self.connection.execute(self.queries.delete_study, words)
+        self.add_tombstones([now])
+
+    def list_tombstones(self) -> list[Tombstone]:
+        """Of every study that was deleted, by time."""
+        return [Tombstone(*row) for row in self.connection.execute(self.queries.tombstones).fetchall()]
+
+    def add_tombstones(self, tombstones: Iterable[Tombstone]) -> None:
+        """Those that are not here yet, of studies that are not here."""
+        here = {each.identity for each in self.list_tombstones()}
+        here |= {origin.identity for _, origin, _ in self.list_heads()}
+        for each in tombstones:
+            if each.identity not in here:
+                self.connection.execute(self.queries.new_tombstone, each._asdict())
 
     def add_events(self, identity: str, rows: Sequence[Row]) -> None:
         """The events that come next in a study."""

@@ -29,12 +29,13 @@ from typing import Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from belated.errors import BelatedError, InvalidInput, StoreChanged, Taken, Unavailable, Unreachable, Unreadable
-from belated.record.events import Event, event_to_columns
+from belated.record.events import Event, Renamed, event_to_columns
 from belated.record.ledger.chain import (
     Entry,
     Head,
     Origin,
     Row,
+    Tombstone,
     Written,
     begin_chain,
     explain_seal,
@@ -243,7 +244,8 @@ class SQLiteStore:
         sealed = self.fetch("SELECT name, sealed FROM studies WHERE sealed > 0 ORDER BY name")
         names = self.path.stat().st_nlink
         links = [f"{self.shown} has {names} names (hard links); use one of them only"] if names > 1 else []
-        return links + [explain_seal(name, count) for name, count in sealed]
+        gone = map(str, self.use_studies(Shelf.list_tombstones))
+        return [*links, *(explain_seal(name, count) for name, count in sealed), *gone]
 
     def fetch(self, query: str, *words: object) -> list[Any]:
         """The rows that a query returns."""
@@ -548,6 +550,11 @@ SHELF = ShelfQueries(
     WHERE identity = :identity
     """,
     move_head="UPDATE studies SET position = :position, hash = :hash WHERE identity = :identity",
+    rename="UPDATE studies SET name = :name WHERE identity = :identity",
+    delete_events="DELETE FROM events WHERE study = (SELECT id FROM studies WHERE identity = :identity)",
+    delete_study="DELETE FROM studies WHERE identity = :identity",
+    tombstones="SELECT identity, name, position, hash, person, at, reason FROM tombstones ORDER BY at",
+    new_tombstone="INSERT INTO tombstones VALUES (:identity, :name, :position, :hash, :person, :at, :reason)",
 )
 
 
@@ -576,6 +583,17 @@ class SQLiteLedger:
                 raise Taken from None
             connection.execute("UPDATE studies SET position = ?, hash = ? WHERE id = ?", (*heads[-1], study))
         return Written(heads[-1], between, events)
+
+    def rename(self, event: Renamed) -> None:
+        self.store.use_studies(lambda shelf: shelf.rename_study(self.identity, event), writing=True)
+
+    def delete(self, name: str, by: str | None, at: float, reason: str) -> None:
+        tombstone = Tombstone(self.identity, name, 0, b"", by, at, reason)
+        self.store.use_studies(lambda shelf: shelf.delete_study(tombstone), writing=True)
+
+    def find_tombstone(self) -> Tombstone | None:
+        found = self.store.use_studies(Shelf.list_tombstones)
+        return next((each for each in found if each.identity == self.identity), None)
 
     def _find_head(self, connection: sqlite3.Connection) -> tuple[int, Head]:
         """The study's row, and its head."""

@@ -35,3 +35,15 @@ CREATE UNIQUE INDEX studies_identity ON studies (identity) WHERE identity <> '';
 -- The name by which the file is written to, and the device and inode of its folder: two names would have two write-ahead
 -- logs.
 CREATE TABLE place (path TEXT NOT NULL, folder TEXT NOT NULL) STRICT;
+
+-- version 3 --
+-- What is left of a study that was deleted.
+CREATE TABLE tombstones (
+    identity TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    position INTEGER NOT NULL,  -- of its head
+    hash BLOB NOT NULL,
+    person TEXT,
+    at REAL NOT NULL,           -- seconds since 1970
+    reason TEXT NOT NULL
+) STRICT;
