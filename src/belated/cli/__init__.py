@@ -53,6 +53,7 @@ COMMANDS = {
     "backup": ("belated.cli.backup", "Write every study of a store, whole, into a new file."),
     "restore": ("belated.cli.restore", "Put the studies of a backup into a store."),
     "close": ("belated.cli.close", "Close a study: ask no more."),
+    "completion": ("belated.cli.completion", "Let bash, zsh or fish complete commands and the names of studies."),
     "demo": ("belated.cli.demo", "Compare the paper's six algorithms and the default: a table and a picture."),
 }
 
