@@ -156,3 +156,37 @@ def test_a_terminal_that_cannot_print_a_letter_shows_its_number() -> None:
         printed[command] = ran.stdout
     assert b"\\u03a9" in printed["show"]
     assert "Ω" in printed["export"].decode()
+
+
+# What a command and a method of another name, or only one of the two, are for.
+ONLY_IN_THE_SHELL = {
+    "new": "Study.create",
+    "show": "Study.trials, and more",
+    "export": "Study.to_dataframe, for files",
+    "import": "Study.add, for files",
+    "demo": "a table and a picture",
+    "completion": "for shells",
+}
+ONLY_IN_PYTHON = {
+    "create": "belated new",
+    "open": "every command opens",
+    "disconnect": "every command does",
+    "optimize": "needs a function",
+    "optimize_async": "needs a function",
+    "trials": "belated show",
+    "trial": "belated show",
+    "to_dataframe": "belated export",
+    "queries": "the points of the space, as they were given",
+    "hyperparameters": "belated events has them",
+    "add_many": "belated import",
+}
+
+
+def test_the_shell_and_python_have_the_same_verbs() -> None:
+    methods = {name for name, each in vars(belated.Study).items() if not name.startswith("_") and callable(each)}
+    methods |= {name for name, each in vars(belated.Study).items() if isinstance(each, classmethod)}
+    functions = {name for name in belated.__all__ if name.islower()}
+    commands = set(COMMANDS) - set(ONLY_IN_THE_SHELL)
+    assert sorted(commands - methods - functions) == []
+    assert sorted(methods - set(ONLY_IN_PYTHON) - commands) == []
+    assert sorted(set(ONLY_IN_PYTHON) - methods) == []

@@ -1,11 +1,17 @@
 """`belated new`: options, TOML and CSV make the study that Python makes."""
 
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import belated
-from tests.cli.shell import SPACE, STORE, check_refused, invoke, open_lab, run_json
+from belated.cli import main
+from tests.cli.shell import SPACE, STORE, check_refused, invoke, open_lab, run_json, run_python
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
@@ -225,3 +231,52 @@ def test_the_question_and_the_units_by_options_and_from_a_file() -> None:
 def test_a_unit_belongs_to_a_number(typed: str, sentence: str) -> None:
     invoke("new", "other", *SPACE)
     check_refused(["new", "lab", *SPACE, "--parameter-unit", typed], sentence)
+
+
+# Step by step ---------------------------------------------------------------------------------------------------------
+
+ANSWERS = ["temp", "number", "90", "20", "temp", "", "20", "90", "y", "temp", "solvent", "choice", "water,oil", "n"]
+ANSWERS += ["small", "floor", "soon", "14d"]
+
+
+def test_on_a_terminal_a_name_alone_is_asked_about_step_by_step_until_it_can_be_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("belated.cli.new.is_terminal", lambda: True)
+    ran = CliRunner().invoke(main, ["new", "lab"], input="".join(f"{answer}\n" for answer in ANSWERS))
+    assert ran.exit_code == 0, ran.output
+    assert "That cannot be: low must be less than high (got 90.0, 20.0)." in ran.stdout
+    assert "That cannot be: names must differ (got temp twice)." in ran.stdout
+    made, asked = (
+        open_lab().settings,
+        belated.Study.create(
+            space={"temp": belated.Real(20, 90), "solvent": belated.Choice("water", "oil")},
+            goal="minimize",
+            silence="floor",
+            patience="14d",
+            seed=open_lab().seed,
+        ),
+    )
+    assert made == asked.settings
+
+
+def test_whoever_stops_answering_makes_no_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("belated.cli.new.is_terminal", lambda: True)
+    assert CliRunner().invoke(main, ["new", "lab"], input="temp\nnumber\n").exit_code == 130
+    assert not Path("belated.db").exists()
+
+
+def test_elsewhere_nobody_is_asked() -> None:
+    assert "declare a space" in invoke("new", "lab", code=2).stderr
+
+
+def test_a_terminal_is_known() -> None:
+    """In a pseudo-terminal of its own."""
+    script = "from belated.cli._questions import is_terminal; print(is_terminal(), flush=True)"
+    parent, child = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", script], stdin=child, stdout=child) as started:
+        os.close(child)
+        assert os.read(parent, 100).strip() == b"True"
+        assert started.wait(60) == 0
+    os.close(parent)
+    assert run_python(script).stdout.strip() == "False"

@@ -18,7 +18,7 @@ import click
 from belated import Study, studies
 from belated.cli.io.cells import NUMBER, parse_pairs, parse_params
 from belated.cli.io.files import find_cut_line
-from belated.errors import InvalidInput, UnknownStudy
+from belated.errors import BelatedError, InvalidInput, UnknownStudy
 from belated.record.ledger.passwords import mask_password
 from belated.record.signing import PERSON
 from belated.validation import NAME, format_names, format_value
@@ -36,7 +36,9 @@ def study_arguments(usage: str) -> Callable[[Function], Callable[..., Any]]:
     """The option --store, and the arguments as they were typed, `words`; the help calls them `usage`."""
 
     def wrap(function: Function) -> Callable[..., Any]:
-        arguments = click.argument("words", nargs=-1, metavar=usage, type=click.UNPROCESSED)
+        arguments = click.argument(
+            "words", nargs=-1, metavar=usage, type=click.UNPROCESSED, shell_complete=complete_name
+        )
         store = click.option(
             "--store",
             "url",
@@ -50,6 +52,16 @@ def study_arguments(usage: str) -> Callable[[Function], Callable[..., Any]]:
         return wrapped
 
     return wrap
+
+
+def complete_name(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The studies whose names begin so, where a name comes next; none where the store cannot be read."""
+    if ctx.params.get("words"):
+        return []
+    try:
+        return [name for name in studies(ctx.params.get("url") or STORE) if name.startswith(incomplete)]
+    except BelatedError:
+        return []
 
 
 def warn_of_password(ctx: click.Context, param: click.Parameter, url: str) -> str:

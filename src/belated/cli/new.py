@@ -9,6 +9,7 @@ import click
 
 from belated import Study, studies
 from belated.cli._common import by_option, json_option, print_result, refuse_arguments, study_arguments, suggest_command
+from belated.cli._questions import ask_study, is_terminal
 from belated.cli.io.cells import parse_decimal, parse_integer
 from belated.cli.io.spaces import (
     SETTINGS,
@@ -86,6 +87,8 @@ def new(
       [context]             # only where every ask comes with a context
       humidity = { real = [0, 100] }
 
+    On a terminal, belated new catalyst alone asks for all of it, step by step.
+
     Where only certain queries are possible: --points queries.csv, or [[points]] tables in the file.
 
     \b
@@ -113,6 +116,8 @@ def new(
     context = choose_one(
         "context", [("--space", declared.pop("context", None)), ("options", read_options(options, "context_"))]
     )
+    if space is None and not declared and is_terminal():
+        space, declared = ask_study(lambda text: parse_setting("patience", text))
     if space is None:
         raise InvalidInput("declare a space: --space space.toml, --points queries.csv, or options such as --real x 0 1")
     space, context = set_units(units, space, context)
