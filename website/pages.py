@@ -13,6 +13,7 @@ SHOWN = (
     "docs/**/*.md",
     "docs/images/*",
     "examples/*.*",
+    "examples/notebooks/*.ipynb",
     "benchmarks/regret/regret.png",
     "reproduction/*.md",
     "reproduction/results/*",

@@ -11,6 +11,7 @@ INTEGRATIONS = {  # named, not imported: each needs a library of its own
     "belated.integrations.optuna": ["BelatedSampler"],
     "belated.integrations.sklearn": ["BelatedSearchCV"],
     "belated.integrations.ray": ["BelatedSearch", "RayExecutor"],
+    "belated.plotting.interactive": ["draw_outcomes", "draw_delays", "draw_beliefs"],
 }
 SECTIONS = {
     "study": "Study",

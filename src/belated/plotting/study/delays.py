@@ -58,9 +58,7 @@ def draw_delays(page: StudyPage, box: Box, view: StudyView) -> None:
         axes.grid(False)
         write_note(axes, "no delays seen yet")
         return
-    t = np.array([0.0, *survival.times, longest])
-    share, error = 1.0 - survival.over(t), 2.0 * np.array([survival.error(float(at)) for at in t])
-    low, high = np.clip(share - error, 0, 1), np.clip(share + error, 0, 1)
+    t, share, low, high = compute_shares(view)
     axes.fill_between(t / unit, low, high, step="post", color=BLUE, **BAND)
     axes.plot(t / unit, share, color=BLUE, linewidth=1.7, drawstyle="steps-post")
     if crowd:
@@ -69,6 +67,14 @@ def draw_delays(page: StudyPage, box: Box, view: StudyView) -> None:
         axes.plot(waiting / unit, 1.0 - survival.over(waiting), **TICK)
     if math.isfinite(m):
         mark_patience(axes, view, m, longest, reach, unit)
+
+
+def compute_shares(view: StudyView) -> tuple[Array, Array, Array, Array]:
+    """Waits, the share heard within each of them (Kaplan-Meier), and two standard errors to both sides of it."""
+    survival = view.survival
+    t = np.array([0.0, *survival.times, max([0.0, *survival.times, *view.waiting])])
+    share, error = 1.0 - survival.over(t), 2.0 * np.array([survival.error(float(at)) for at in t])
+    return t, share, np.clip(share - error, 0, 1), np.clip(share + error, 0, 1)
 
 
 def draw_coming(axes: Axes, box: Box, view: StudyView, coming: Array) -> None:

@@ -61,22 +61,16 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
     axes, lanes = page.axes(box.left, box.top, box.wide, box.high), find_lanes(view)
     unit, name = choose_unit(view.now) if view.dated else (1.0, "rounds")
     asked, told, now = view.asked / unit, view.told / unit, view.now / unit
-    found = [find_value(trial) for trial in view.trials]
-    y = np.array([math.nan if value is None else value for value in found])
+    y = list_outcomes(view)
     late = np.array([trial.status == "late" for trial in view.trials], dtype=bool)
-    there, objective = np.isfinite(told), view.study.settings.objective
+    there = np.isfinite(told)
     timed = np.array([trial.has_delay for trial in view.trials], dtype=bool)
     counted = view.count("counted") > 0
     says = "of the people of a day, by the day" if counted else "when it was heard; tail: since it was asked"
     write_headline(axes, clip_text(view.title, 28), says)
     if np.any(there):
-        order = np.argsort(told[there], kind="stable")
-        at = told[there][order]
-        if view.conversions:
-            line, word = compute_rate_so_far(view, at, asked, told), "rate so far"
-        else:
-            line, word = objective.sign * np.maximum.accumulate(objective.sign * y[there][order]), "best so far"
-        axes.plot([*at, now], [*line, line[-1]], **BEST, label=word)
+        at, line = compute_progress(view, y)
+        axes.plot([*at / unit, now], [*line, line[-1]], **BEST, label=name_progress(view))
         for mask, colour, marks, word in ((there & ~late, GREY, HEARD, "heard"), (late, ORANGE, LATE, "late")):
             if np.any(mask):
                 waited = mask & timed  # an outcome that was added with its query was not waited for
@@ -108,6 +102,26 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
     fit_ticks(axes, box.wide, whole=not view.dated)
     if not view.trials:
         axes.set_xticks([])
+
+
+def list_outcomes(view: StudyView) -> Array:
+    """The outcome of each trial; NaN where there is none."""
+    found = [find_value(trial) for trial in view.trials]
+    return np.array([math.nan if value is None else value for value in found])
+
+
+def name_progress(view: StudyView) -> str:
+    return "rate so far" if view.conversions else "best so far"
+
+
+def compute_progress(view: StudyView, y: Array) -> tuple[Array, Array]:
+    """The times at which outcomes were heard, and the best outcome by then; of conversions, the rate."""
+    there, sign = np.isfinite(view.told), view.study.settings.objective.sign
+    order = np.argsort(view.told[there], kind="stable")
+    at = view.told[there][order]
+    if view.conversions:
+        return at, compute_rate_so_far(view, at, view.asked, view.told)
+    return at, sign * np.maximum.accumulate(sign * y[there][order])
 
 
 def compute_rate_so_far(view: StudyView, at: Array, asked: Array, told: Array) -> Array:

@@ -1,0 +1,86 @@
+"""Plotly's figures show the numbers of `belated plot`, for every kind of study."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from belated import Choice, Real, Study
+from belated.plotting.study.view import read_study_view
+from tests.plotting.studies import STUDIES, make_lab, make_mixed
+
+pytest.importorskip("plotly")
+from belated.plotting.interactive import draw_band, draw_beliefs, draw_delays, draw_outcomes
+
+LARGE = ("make_counted", "make_crowd", "make_wide", "make_imported", "make_logs")  # nothing new, and slow
+EVERY = [make for make in (make_lab, *STUDIES) if make.__name__ not in LARGE]
+
+
+@pytest.mark.parametrize("make", EVERY, ids=lambda make: make.__name__)
+def test_outcomes_and_trials_without_one_are_all_there(make) -> None:
+    study = make()
+    view, figure = read_study_view(study), draw_outcomes(study)
+    marks = [trace for trace in figure.data if trace.mode == "markers"]
+    shown = sum(len(trace.x) for trace in marks)
+    assert shown == len(view.trials)
+    told = [y for trace in marks if trace.name in ("heard", "late") for y in trace.y]
+    wanted = [trial.outcome for trial in view.trials if trial.outcome is not None]
+    if not view.conversions:
+        np.testing.assert_allclose(sorted(told), sorted(wanted))
+
+
+@pytest.mark.parametrize("make", EVERY, ids=lambda make: make.__name__)
+def test_beliefs_are_those_of_the_view(make) -> None:
+    study = make()
+    view, figure = read_study_view(study), draw_beliefs(study)
+    means = [trace for trace in figure.data if trace.name == "mean"]
+    assert len(means) == len(view.slices)
+    for trace, along in zip(means, view.slices, strict=True):
+        np.testing.assert_array_equal(trace.x, along.x)
+        np.testing.assert_array_equal(trace.y, along.mean)
+
+
+@pytest.mark.parametrize("make", EVERY, ids=lambda make: make.__name__)
+def test_figures_can_be_written_as_json(make) -> None:
+    study = make()
+    for figure in (draw_outcomes(study), draw_delays(study), draw_beliefs(study)):
+        assert json.loads(figure.to_json())["layout"]
+
+
+def test_the_best_so_far_never_gets_worse() -> None:
+    best = draw_outcomes(make_mixed()).data[0]
+    assert best.name == "best so far"
+    assert np.all(np.diff(best.y) <= 0)  # it minimizes
+
+
+def test_pointing_at_a_trial_shows_its_params_as_they_are() -> None:
+    study = Study.create(space={"kind": Choice("<b>", "c")}, silence="unknown", seed=0)
+    study.tell(study.ask(params={"kind": "<b>"}), 1.0)
+    assert list(draw_outcomes(study).data[1].text) == ["trial 1<br>kind &lt;b&gt;"]
+
+
+def test_a_log_coordinate_has_a_log_axis() -> None:
+    figure = draw_beliefs(make_mixed())
+    assert [figure.layout[axis].type for axis in ("xaxis", "xaxis2")] == [None, "log"]
+
+
+def test_shares_of_delays_grow_to_at_most_one() -> None:
+    shares = np.array(draw_delays(make_lab()).data[1].y)
+    assert np.all(np.diff(shares) >= 0)
+    assert math.isclose(shares[0], 0.0, abs_tol=1e-12)
+    assert shares[-1] <= 1.0
+
+
+def test_a_band_of_steps_is_flat_between_its_points() -> None:
+    band = draw_band(np.array([0.0, 1.0, 3.0]), np.array([0.0, 0.2, 0.5]), np.array([0.1, 0.4, 0.9]), "", shape="hv")
+    assert list(band.x[:5]) == [0.0, 1.0, 1.0, 3.0, 3.0]
+    assert list(band.y[:5]) == [0.1, 0.1, 0.4, 0.4, 0.9]
+    assert list(band.y[5:]) == [0.5, 0.2, 0.2, 0.0, 0.0]
+
+
+def test_an_empty_study_has_empty_figures() -> None:
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    assert len(draw_outcomes(study).data) == 0
+    assert len(draw_delays(study).data) == 0
+    assert len(draw_beliefs(study).data) == len(read_study_view(study).slices) * 4
