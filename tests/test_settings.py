@@ -60,10 +60,10 @@ def parameters(function: Any) -> list[str]:
 
 NAMES = {
     Study.create: "url name space context goal floor ceiling limits silence patience late algorithm repeats regret "
-    "outcomes initial seed about outcome_name unit clock",
-    Study.ask: "context n contexts params key",
-    Study.tell: "trial value at noise key",
-    Study.add: "params value context at noise key",
+    "outcomes initial seed about outcome_name unit by clock",
+    Study.ask: "context n contexts params key by remark",
+    Study.tell: "trial value at noise params key by remark",
+    Study.add: "params value context at noise key by remark",
     Study.best: "context",
     Study.recommend: "context",
     Study.trials: "",
