@@ -162,7 +162,10 @@ def test_a_clock_must_tell_the_time(reading: Any) -> None:
 @pytest.mark.parametrize("number", [0, -1, 3, 1.5, 1.0, True, "1", None, 10**400, [1]])
 def test_an_unknown_trial_says_which_exist(number: Any) -> None:
     study = started()
-    for call in (lambda: study.tell(number, 0.5), lambda: study.fail(number, "lost")):
+    calls = [lambda: study.tell(number, 0.5), lambda: study.fail([2, number], "lost")]
+    if not isinstance(number, list):  # a list is many trials
+        calls.append(lambda: study.fail(number, "lost"))
+    for call in calls:
         sentence = untouched(study, UnknownTrial, call)
         assert sentence.startswith("there is no trial ")
         assert sentence.endswith("; trials 1 to 2 exist")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
@@ -69,7 +69,7 @@ class Settings:
     about: str | None = None  # the question, for people
     outcome_name: str | None = None
     unit: str | None = None  # of the outcome
-    created_by: str | None = None  # who made the study
+    created_by: str | None = field(default=None, compare=False)  # who made the study
 
     @property
     def outcome_label(self) -> str:
@@ -388,21 +388,21 @@ def _require_option(what: str, given: Any, options: tuple[str, ...]) -> Any:
 def check_agreement(name: str, kept: Settings, given: Settings) -> Settings:
     """The settings of an existing study, if the user gives the same again; parameters may be in another order."""
     before, now = kept.spec(), replace(given, created_by=kept.created_by).spec()
-    for field in {**before, **now}:
-        if before.get(field) == now.get(field):
+    for what in {**before, **now}:
+        if before.get(what) == now.get(what):
             continue
-        if field in ("space", "context"):
-            there, here = _find_difference(field, _list_parts(getattr(kept, field)), _list_parts(getattr(given, field)))
-        elif field.startswith("patience"):
-            field, there, here = "patience", str(kept.patience), str(given.patience)
-        elif isinstance(before.get(field), dict):
-            there, here = _find_difference(field, before[field], now[field])
-        elif field in WORDS:
-            there, here = (repr(one.get(field)) if field in one else "none" for one in (before, now))
+        if what in ("space", "context"):
+            there, here = _find_difference(what, _list_parts(getattr(kept, what)), _list_parts(getattr(given, what)))
+        elif what.startswith("patience"):
+            what, there, here = "patience", str(kept.patience), str(given.patience)
+        elif isinstance(before.get(what), dict):
+            there, here = _find_difference(what, before[what], now[what])
+        elif what in WORDS:
+            there, here = (repr(one.get(what)) if what in one else "none" for one in (before, now))
         else:
-            there, here = _describe_setting(before[field]), _describe_setting(now[field])
+            there, here = _describe_setting(before[what]), _describe_setting(now[what])
         if there != here:
-            raise AlreadyExists(f"study {format_value(name)} exists with another {field}: {there} (got {here})")
+            raise AlreadyExists(f"study {format_value(name)} exists with another {what}: {there} (got {here})")
     return kept
 
 
@@ -416,13 +416,13 @@ def _list_parts(space: Space | None) -> dict[str, object]:
     return {space.what: "named parameters"} | dict(zip(space.names, space.parameters, strict=True))
 
 
-def _find_difference(field: str, before: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, str]:
+def _find_difference(what: str, before: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, str]:
     """The first part in which two settings differ, once as in `before` and once as in `now`; empty if there is none."""
     for part in (*before, *now):
-        if before.get(part) == now.get(part) or (part == field and not (before and now)):
+        if before.get(part) == now.get(part) or (part == what and not (before and now)):
             continue
         there, here = (_describe_setting(one.get(part)) for one in (before, now))
-        if part != field:
+        if part != what:
             there, here = (f"no {part}" if words == "none" else f"{part} is {words}" for words in (there, here))
         return there, here
     return "", ""

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 import belated
 from belated.cli import main
-from tests.cli.shell import STORE, check_refused, invoke, run_json
+from tests.cli.shell import SPACE, STORE, check_refused, invoke, run_json
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
@@ -19,6 +19,8 @@ def test_it_asks_for_the_name() -> None:
     ran = CliRunner().invoke(main, ["delete", "lab", "--reason", "tidy"], input="lab\n", catch_exceptions=False)
     assert ran.stdout == "Study lab is deleted\n"
     assert belated.studies(STORE) == []
+    invoke("new", "lab", *SPACE)
+    assert belated.Study.open(STORE, "lab").rounds == 0
     assert "lab was deleted by" in invoke("check").stdout
 
 

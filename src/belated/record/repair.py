@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from belated.errors import BelatedError
 from belated.record.events import Adjusted, Asked, Event
 from belated.record.ledger import Store, open_store
-from belated.record.ledger.chain import Origin, Row, begin_chain, follow_chain
+from belated.record.ledger.chain import Origin, Row, Tombstone, begin_chain, follow_chain
 from belated.record.ledger.rest import put_file_to_rest
+from belated.record.ledger.shelf import Shelf
 from belated.record.ledger.sqlite import SQLiteStore, copy_files, find_path, make_url
 from belated.record.new_file import make_new_file
 from belated.wording import format_count
@@ -37,6 +38,9 @@ def repair(url: str, new: Path) -> Repair:
     kept, left_out = list[tuple[str, Origin, list[Row]]](), list[str]()
     with make_new_file(new, "a repair") as beside:
         with _open_untouched(url) as place:
+            gone = list[Tombstone]()
+            with suppress(BelatedError):  # what is left of them may be damaged too
+                gone = place.use_studies(Shelf.list_tombstones)
             for name in place.names():
                 try:
                     origin = place.find_origin(name)
@@ -50,6 +54,7 @@ def repair(url: str, new: Path) -> Repair:
                     kept.append((name, origin, rows))
         target = SQLiteStore.at(make_url(beside), create=True)
         target.use_studies(lambda shelf: shelf.add_studies(kept), writing=True)
+        target.use_studies(lambda shelf: shelf.add_tombstones(gone), writing=True)
         target.close()
     return Repair(studies=len(kept), events=sum(len(rows) for *_, rows in kept), left_out=tuple(left_out))
 
