@@ -236,3 +236,15 @@ def test_the_rate_so_far_is_what_came_per_person_shown() -> None:
     (rate,) = compute_rate_so_far(view, np.array([view.now]), view.asked, view.told)
     people = sum(trial.shown or 0 for trial in view.trials)
     assert rate == pytest.approx(sum(trial.converted or 0 for trial in view.trials) / people)
+
+
+def test_python_draws_what_the_shell_draws_and_refuses_another_ending(tmp_path: Path) -> None:
+    study = belated.Study.create(space={"x": belated.Real(0, 1)}, silence="unknown", seed=0, clock=lambda: 1e9)
+    study.add({"x": 0.2}, 0.5)
+    study.add({"x": 0.8}, 0.7)
+    assert study.plot(tmp_path / "mine.svg") == tmp_path / "mine.svg"
+    text = (tmp_path / "mine.svg").read_text()
+    draw_study(read_study_view(study), tmp_path / "shell.svg")
+    assert text == (tmp_path / "shell.svg").read_text()
+    with pytest.raises(belated.InvalidInput, match=r"out must end in \.png, \.pdf, \.svg"):
+        study.plot(tmp_path / "mine.gif")
