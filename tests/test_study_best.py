@@ -135,3 +135,12 @@ def test_amounts_are_rates_too() -> None:
     assert best.params == {"x": 1.0}
     assert best.value == pytest.approx(12.5, rel=0.25)
     assert best.heard == 10
+
+
+def test_the_params_and_the_value_of_the_best_are_at_hand() -> None:
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", goal="minimize", seed=0)
+    with pytest.raises(NothingHeard):
+        _ = study.best_value
+    study.add({"x": 0.2}, 0.5)
+    study.add({"x": 0.8}, 0.7)
+    assert (study.best_params, study.best_value) == (study.best().params, study.best().value) == ({"x": 0.2}, 0.5)

@@ -43,9 +43,9 @@ def test_of_200_studies_intervals_hold_are_narrow_and_chances_beat_the_base_rate
 
 
 def test_of_a_few_studies_most_intervals_hold_and_chances_beat_the_base_rate() -> None:
-    found = follow_many(6)
+    found = follow_many(4)
     wide = [each for each in found if each.outlook.low < each.outlook.high]
-    assert len(wide) >= 12
+    assert len(wide) >= 8
     assert np.mean([hold_gain(each) for each in wide]) >= 0.6  # 80 %, less two standard errors of so few
     better = [each.better for each in found]
     assert score([each.outlook.chance for each in found], better) < score([float(np.mean(better))] * len(found), better)

@@ -46,7 +46,8 @@ def test_what_does_not_come_back_in_time_brings_nothing() -> None:
     slow.tell(first, 0.5)  # after twelve rounds
     assert (slow.outlook(11).low, slow.outlook(11).high) == (0.0, 0.0)
     assert slow.outlook(14).high > 0.0
-    study = make_study(rounds=12, delay=9)
+    assert slow.outlook(11).expected is None  # too few were heard
+    study = make_study(rounds=20, delay=9)
     assert [study.outlook(k).expected for k in (0, 1, 3)] == pytest.approx([0.0, 1.0, 3.0])
 
 
@@ -86,7 +87,7 @@ def test_a_ceiling_that_is_reached_leaves_nothing_to_gain() -> None:
 def test_by_the_clock_it_says_when() -> None:
     clock = SimulatedClock()
     study = Study.create(space={"x": Real(0, 1)}, silence="unknown", patience="30d", clock=clock, seed=0)
-    for _ in simulate(study, lambda params: params["x"], delay=Exponential(7200.0), rounds=10, seed=1, every="1h"):
+    for _ in simulate(study, lambda params: params["x"], delay=Exponential(7200.0), rounds=20, seed=1, every="1h"):
         pass
     outlook = study.outlook(5)
     assert outlook.seconds == pytest.approx(5 * 3600.0)

@@ -50,6 +50,7 @@ def test_everything_is_on_it() -> None:
         "it says nothing about how good it will be",
         "Patience is 14d: what comes after it is late. Late outcomes are used too.",
         f"Best so far {best.outcome:.4g} %",
+        "The next 10 queries may gain ",
         f"Trial {best.number}.",
         "days since 15 Jun 2025",
         "Belief about yield (%)",

@@ -26,7 +26,7 @@ from belated.learner.choice.candidates import AtContext, join_context, plan_sear
 from belated.learner.choice.maximize import maximize, spread_candidates
 from belated.learner.choice.problem import Cache, Problem, Situation, drop_repeats
 from belated.learner.conversions import PRIOR, count_conversions
-from belated.learner.delays.survival import Survival
+from belated.learner.delays.survival import ENOUGH, Survival
 from belated.learner.foresight import NEVER, ComingQueries, Prospect, Unheard, assume, draw_functions, foresee
 from belated.learner.gp.doubt import draw_hyperparameters
 from belated.learner.gp.fit import FitSettings, group_columns
@@ -270,14 +270,13 @@ def _count_steps(wait: Array, pace: float) -> NDArray[np.int64]:
     return np.where(np.isfinite(steps), np.minimum(steps, NEVER), NEVER).astype(np.int64)
 
 
-def count_expected(delays: DelayReport, further: float) -> float:
-    """How many of the pending are heard within so much more time."""
-    seen, age = _find_survival(delays), _find_waits(delays)[delays.out]
-    age = age[~np.isnan(age)]
-    if not len(seen.times):
-        return float(len(age)) if further > 0 else 0.0
-    now, then = seen.over(age), seen.over(age + further)
-    return float(np.sum(np.divide(now - then, now, out=np.zeros_like(now), where=now > 0)))
+def count_expected(delays: DelayReport, further: float) -> float | None:
+    """How many of the pending are heard within so much more time; None while too few were heard to say."""
+    waits = delays.clock if delays.scale == "clock" else delays.rounds
+    if waits.arrivals.heard < ENOUGH:
+        return None
+    age = waits.waited[delays.out]
+    return waits.arrivals.expected(age[~np.isnan(age)], further)
 
 
 # What it is worth -----------------------------------------------------------------------------------------------------

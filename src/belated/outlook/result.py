@@ -36,7 +36,7 @@ class Outlook:
     chance: float  # that some query is better than the one recommended now by more than the margin
     margin: float
     pending: int  # queries without an outcome now
-    expected: float  # how many of them are heard by then
+    expected: float | None  # how many of them are heard by then; None while fewer than ten were heard in all
     seconds: float | None  # from now to then, at the pace of asking so far; None: rounds count
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,6 +55,8 @@ class Outlook:
         """When the pending are expected, in one sentence; empty where none are."""
         if not self.pending:
             return ""
+        if self.expected is None:
+            return f"{self.pending} pending: fewer than ten were heard, too few to say when they come"
         when = "" if self.seconds is None else f", about {format_duration(self.seconds)} from now"
         return f"{self.pending} pending: {self.expected:.1f} of them are expected by then{when}"
 

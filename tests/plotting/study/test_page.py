@@ -252,3 +252,15 @@ def test_the_rate_so_far_is_what_came_per_person_shown() -> None:
 )
 def test_a_patience_that_the_study_chose_is_rounded(patience: Patience, words: str) -> None:
     assert describe_patience(patience) == words
+
+
+def test_python_draws_what_the_shell_draws_and_refuses_another_ending(tmp_path: Path) -> None:
+    study = belated.Study.create(space={"x": belated.Real(0, 1)}, silence="unknown", seed=0, clock=lambda: 1e9)
+    study.add({"x": 0.2}, 0.5)
+    study.add({"x": 0.8}, 0.7)
+    assert study.plot(tmp_path / "mine.svg") == tmp_path / "mine.svg"
+    text = (tmp_path / "mine.svg").read_text()
+    draw_study(read_study_view(study), tmp_path / "shell.svg")
+    assert text == (tmp_path / "shell.svg").read_text()
+    with pytest.raises(belated.InvalidInput, match=r"out must end in \.png, \.pdf, \.svg"):
+        study.plot(tmp_path / "mine.gif")

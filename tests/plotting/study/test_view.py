@@ -96,6 +96,14 @@ def test_the_context_is_the_newest_unless_another_is_named() -> None:
     assert read_study_view(study, other).recommended == study.recommend(other)
 
 
+def test_the_outlook_is_the_studys_in_the_context_shown() -> None:
+    study = make_contextual()
+    view = read_study_view(study)
+    assert view.outlook == study.outlook(context=view.context)
+    study.close()
+    assert read_study_view(study).outlook is None
+
+
 def test_more_coordinates_than_fit_are_counted() -> None:
     view = view_study(make_wide)
     assert (len(view.slices), view.left_out) == (12, 3)
