@@ -31,7 +31,9 @@ from belated.learner.gp.table import compute_root
 
 CLOSE = 0.003  # of the noise: as many centres as leave this share of it to the rows, on average
 TRIED = (64, 128, 256, 384, 512, 768, 1024, 1280)  # numbers of centres, before the largest one
-LOOKED_AT = 3000  # rows that centres are chosen of, spread evenly
+LOOKED_AT = 10_000  # rows that centres are chosen of, spread evenly
+COMPARED = 2000  # of these, rows that say whether there are enough
+APART = 1e-9  # squared distance, in lengthscales, of two centres at least: below it is rounding
 LEAST = 1e-10  # noise of a row, relative to the prior's variance: what is summarised is not quite without noise
 KEPT = 3  # summaries: of the heard, of the belief, and one that they grow from
 
@@ -55,24 +57,31 @@ SIZES = Sizes()
 
 def choose_centres(kernel: Kernel, X: Array, lams: Array, most: int) -> Indices:
     """Rows that stand for all: each as far as possible from those before it, as many as the noise calls for."""
-    some = np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).round().astype(np.intp)
+    some = _spread_evenly(len(X), LOOKED_AT)
     X, lams = X[some], lams[some]
     order = _order_by_distance(X / kernel.lengthscales(X.shape[1]), min(most, len(X)))
+    compared = _spread_evenly(len(X), COMPARED)
     for count in (*(size for size in TRIED if size < len(order)), len(order)):
-        V = solve_triangular(_compute_root(kernel, X[order[:count]]), kernel(X[order[:count]], X), lower=True)
+        Z = X[order[:count]]
+        V = solve_triangular(_compute_root(kernel, Z), kernel(Z, X[compared]), lower=True)
         left = np.maximum(kernel.variance - np.sum(np.square(V), axis=0), 0.0)
-        if np.mean(left / lams) <= CLOSE:
+        if np.mean(left / lams[compared]) <= CLOSE:
             break
     return np.asarray(some[order[:count]])
 
 
+def _spread_evenly(n: int, most: int) -> Indices:
+    return np.linspace(0, n - 1, min(n, most)).round().astype(np.intp)
+
+
 def _order_by_distance(X: Array, count: int) -> Indices:
     """Rows from the first on, each the farthest from those before it; no row twice, nor its equal."""
-    order, nearest = [0], np.full(len(X), np.inf)
+    order, nearest, squares = [0], np.full(len(X), np.inf), np.sum(np.square(X), axis=1)
     while True:
-        nearest = np.minimum(nearest, np.sum(np.square(X - X[order[-1]]), axis=1))
+        x = X[order[-1]]
+        nearest = np.minimum(nearest, squares - 2.0 * (X @ x) + x @ x)
         farthest = int(np.argmax(nearest))
-        if len(order) >= count or not nearest[farthest] > 0.0:
+        if len(order) >= count or not nearest[farthest] > APART:
             return np.array(order, dtype=np.intp)
         order.append(farthest)
 
@@ -90,7 +99,7 @@ class BlockSum:
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class RowSummary:
     """Some rows, and what they say about f at the centres. `extend` returns a longer one."""
 
     kernel: Kernel
@@ -104,7 +113,7 @@ class Summary:
     sums: dict[int, BlockSum] = field(default_factory=dict)  # kept from belief to belief, by block
 
     @classmethod
-    def begin(cls, kernel: Kernel, Z: Array, block: int) -> Summary:
+    def begin(cls, kernel: Kernel, Z: Array, block: int) -> RowSummary:
         """A summary of no row."""
         M = len(Z)
         nobody = np.empty(0, dtype=np.intp)
@@ -115,7 +124,7 @@ class Summary:
         n = len(self.X)
         return n <= len(X) and np.array_equal(self.lams, lams[:n]) and np.array_equal(self.X, X[:n])
 
-    def extend(self, X: Array, lams: Array) -> Summary:
+    def extend(self, X: Array, lams: Array) -> RowSummary:
         """The summary of all of these rows, which begin with its own."""
         P, places = self.P.copy(), [self.place]
         for start in range(len(self.X), len(X), self.block):
@@ -180,15 +189,15 @@ class SummaryStore:
     """The summaries of the last beliefs, so that the next ones grow from them; a fresh start gives the same."""
 
     sizes: Sizes = field(default_factory=lambda: SIZES)
-    kept: list[Summary] = field(default_factory=list)
+    kept: list[RowSummary] = field(default_factory=list)
     first: FirstCentres | None = None
 
-    def summarise(self, kernel: Kernel, X: Array, lams: Array, centres: Indices) -> Summary:
+    def summarise(self, kernel: Kernel, X: Array, lams: Array, centres: Indices) -> RowSummary:
         """The summary of these rows around some of them; without centres, they are chosen of the first rows."""
         Z = X[centres if len(centres) else self._choose_first(kernel, X, lams)]
         same = [each for each in self.kept if each.kernel == kernel and np.array_equal(each.Z, Z)]
         own = [each for each in same if each.begins(X, lams)]
-        longest = max(own, key=lambda each: len(each.X)) if own else Summary.begin(kernel, Z, self.sizes.block)
+        longest = max(own, key=lambda each: len(each.X)) if own else RowSummary.begin(kernel, Z, self.sizes.block)
         summary = longest if len(longest.X) == len(X) else longest.extend(X, lams)
         self.kept = [summary, *(each for each in self.kept if each is not summary)][:KEPT]
         return summary
