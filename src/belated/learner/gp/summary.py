@@ -31,7 +31,9 @@ from belated.learner.gp.table import compute_root
 
 CLOSE = 0.003  # of the noise: as many centres as leave this share of it to the rows, on average
 TRIED = (64, 128, 256, 384, 512, 768, 1024, 1280)  # numbers of centres, before the largest one
-LOOKED_AT = 3000  # rows that centres are chosen of, spread evenly
+LOOKED_AT = 10_000  # rows that centres are chosen of, spread evenly
+COMPARED = 2000  # of these, rows that say whether there are enough
+APART = 1e-9  # squared distance, in lengthscales, of two centres at least: below it is rounding
 LEAST = 1e-10  # noise of a row, relative to the prior's variance: what is summarised is not quite without noise
 KEPT = 3  # summaries: of the heard, of the belief, and one that they grow from
 
@@ -55,24 +57,31 @@ SIZES = Sizes()
 
 def choose_centres(kernel: Kernel, X: Array, lams: Array, most: int) -> Indices:
     """Rows that stand for all: each as far as possible from those before it, as many as the noise calls for."""
-    some = np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).round().astype(np.intp)
+    some = _spread_evenly(len(X), LOOKED_AT)
     X, lams = X[some], lams[some]
     order = _order_by_distance(X / kernel.lengthscales(X.shape[1]), min(most, len(X)))
+    compared = _spread_evenly(len(X), COMPARED)
     for count in (*(size for size in TRIED if size < len(order)), len(order)):
-        V = solve_triangular(_compute_root(kernel, X[order[:count]]), kernel(X[order[:count]], X), lower=True)
+        Z = X[order[:count]]
+        V = solve_triangular(_compute_root(kernel, Z), kernel(Z, X[compared]), lower=True)
         left = np.maximum(kernel.variance - np.sum(np.square(V), axis=0), 0.0)
-        if np.mean(left / lams) <= CLOSE:
+        if np.mean(left / lams[compared]) <= CLOSE:
             break
     return np.asarray(some[order[:count]])
 
 
+def _spread_evenly(n: int, most: int) -> Indices:
+    return np.linspace(0, n - 1, min(n, most)).round().astype(np.intp)
+
+
 def _order_by_distance(X: Array, count: int) -> Indices:
     """Rows from the first on, each the farthest from those before it; no row twice, nor its equal."""
-    order, nearest = [0], np.full(len(X), np.inf)
+    order, nearest, squares = [0], np.full(len(X), np.inf), np.sum(np.square(X), axis=1)
     while True:
-        nearest = np.minimum(nearest, np.sum(np.square(X - X[order[-1]]), axis=1))
+        x = X[order[-1]]
+        nearest = np.minimum(nearest, squares - 2.0 * (X @ x) + x @ x)
         farthest = int(np.argmax(nearest))
-        if len(order) >= count or not nearest[farthest] > 0.0:
+        if len(order) >= count or not nearest[farthest] > APART:
             return np.array(order, dtype=np.intp)
         order.append(farthest)
 
