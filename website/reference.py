@@ -74,7 +74,7 @@ def write_entry(name: str, level: int, value: object) -> str:
 
 
 def describe_constant(value: object) -> str:
-    """What a table holds: the names of its entries."""
+    """What a table holds, the names of its entries; of any other value, what it is."""
     if isinstance(value, dict):
         return "A table of " + ", ".join(f"`{key}`" for key in value) + "."
-    return f"`{value!r}`"
+    return f"A value of `{type(value).__name__}`."
