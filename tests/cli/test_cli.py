@@ -179,6 +179,8 @@ ONLY_IN_PYTHON = {
     "queries": "the points of the space, as they were given",
     "hyperparameters": "belated events has them",
     "add_many": "belated import",
+    "from_dataframe": "belated new and belated import",
+    "find_undo": "belated undo shows it first",
 }
 
 
