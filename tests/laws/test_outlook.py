@@ -14,7 +14,8 @@ FIRST = 1000  # seed; those of tuning were 0 to 119, in other worlds
 
 def follow_many(count: int) -> list[Comparison]:
     """Every kind of world in turn, one seed after the other."""
-    return [each for i in range(count) for each in follow(TESTING[i % len(TESTING)](FIRST + i), FIRST + i)]
+    seeds = range(FIRST, FIRST + count)
+    return [each for seed in seeds for each in follow(TESTING[seed % len(TESTING)](seed), seed)]
 
 
 def hold_gain(each: Comparison) -> float:

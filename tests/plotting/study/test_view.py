@@ -15,6 +15,7 @@ from tests.plotting.studies import (
     make_contextual,
     make_conversions,
     make_counted,
+    make_empty,
     make_imported,
     make_listed,
     make_mixed,
@@ -100,8 +101,7 @@ def test_the_outlook_is_the_studys_in_the_context_shown() -> None:
     study = make_contextual()
     view = read_study_view(study)
     assert view.outlook == study.outlook(context=view.context)
-    study.close()
-    assert read_study_view(study).outlook is None
+    assert read_study_view(make_empty()).outlook is None
 
 
 def test_more_coordinates_than_fit_are_counted() -> None:
