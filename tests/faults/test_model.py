@@ -51,7 +51,7 @@ class Fragile(Matern52):
 
     def spec(self) -> dict[str, object]:
         """What is fitted is kept as the Matérn that it is."""
-        return {**super().spec(), "kernel": "Matern52"}
+        return Matern52(self.lengthscale, self.variance).spec()
 
 
 @dataclass(frozen=True)

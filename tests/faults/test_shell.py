@@ -40,7 +40,7 @@ def test_what_one_process_asks_another_tells() -> None:
     run(*NEW)
     asked = json.loads(run("ask", "--json"))
     assert "heard" in run("tell", str(asked["number"]), "-0.25")
-    assert json.loads(run("best", "--json"))["outcome"] == -0.25
+    assert json.loads(run("best", "--json"))["value"] == -0.25
     assert "No such option" in run("tell", "1", "1", "--loud", code=2)
 
 
