@@ -1,7 +1,8 @@
 """Conversions: which offer to show to whom, when a shopper buys within a week or is never heard of again.
 
-It shows contexts (who is shopping), silence that means "no" (`silence="floor"`, floor 0, a patience of seven days), an
-outcome that is only ever told when it is good, and how much more is sold than by showing offers at random.
+It shows contexts (who is shopping), conversions (`outcomes="conversion"`: told when somebody buys, never otherwise), a
+window of seven days, silence that is judged by the delays (`silence="fading"`), rates with their intervals, and how much
+more is sold than by showing offers at random.
 
 The shop and its shoppers are made up, and so is its clock; a real shop asks at every visit, tells at every purchase,
 and leaves out `clock=`.
@@ -74,12 +75,9 @@ def open_shop(clock):
     return belated.Study.create(
         space=belated.Points(OFFERS),
         context={"segment": belated.Choice(*SEGMENTS)},
-        goal="maximize",
-        floor=0.0,
-        ceiling=1.0,
-        silence="floor",  # no purchase is told as nothing at all: silence is the outcome 0
-        patience="7d",
-        late="use",
+        outcomes="conversion",  # a purchase is told; that there is none, never
+        silence="fading",  # a visit of an hour ago may still become a purchase, one of last week hardly
+        patience="7d",  # what is bought later does not count
         seed=0,
         clock=clock,
     )
@@ -95,11 +93,13 @@ def main() -> None:
     print(f"buying rate at the end           {random_rate:.0%} at random, {rate:.0%} with belated")
     for segment in SEGMENTS:
         context = {"segment": segment}
-        best = study.recommend(context=context).params
+        found = study.recommend(context=context)
+        best = found.params
         possible = max(buying_rate(offer, context) for offer in OFFERS)
         print(
             f"for {segment + ' shoppers:':18} {best['discount']} % off, with a picture of {best['picture']}: "
-            f"buying rate {buying_rate(best, context):.0%}, the best possible is {possible:.0%}"
+            f"believed rate {found.value:.0%} ({found.low:.0%} to {found.high:.0%}), in truth "
+            f"{buying_rate(best, context):.0%}; the best possible is {possible:.0%}"
         )
 
 
