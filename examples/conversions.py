@@ -1,8 +1,8 @@
 """Conversions: which offer to show to whom, when a shopper buys within a week or is never heard of again.
 
 It shows contexts (who is shopping), conversions (`outcomes="conversion"`: told when somebody buys, never otherwise), a
-window of seven days, silence that is judged by the delays (`silence="fading"`), rates with their intervals, and how much
-more is sold than by showing offers at random.
+window of seven days, silence that is judged by the delays (`silence="fading"`), rates with their intervals, and how
+much more is sold than by showing offers at random.
 
 The shop and its shoppers are made up, and so is its clock; a real shop asks at every visit, tells at every purchase,
 and leaves out `clock=`.
