@@ -52,12 +52,14 @@ ORDER = [
     ["belated.plotting.study.*"],
     ["belated.report.*"],
     ["belated.study"],
+    ["belated.remote.*"],
     ["belated.simulation.*"],
     ["belated.comparison.*"],
     ["belated"],
     ["belated.plotting.*"],
     ["belated.integrations.*"],
-    ["belated.cli.*", "belated.service.*"],
+    ["belated.cli.*"],
+    ["belated.service.*"],
 ]
 PLACE = {name: (row, name) for row, names in enumerate(ORDER) for name in names}
 

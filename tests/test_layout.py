@@ -46,6 +46,10 @@ OPTIONAL = {
     "vowpalwabbit",
     "ray",
     "distributed",
+    "fastapi",
+    "starlette",
+    "uvicorn",
+    "schemathesis",
     "pandas",
 }
 

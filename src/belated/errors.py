@@ -114,5 +114,25 @@ class WorkerLost(BelatedError, RuntimeError):
     """A worker ended before its job was done, perhaps for lack of memory; try again with one worker (--workers 1)."""
 
 
+class NotSignedIn(BelatedError, PermissionError):
+    """This server needs a token that it knows: give token=, or set BELATED_TOKEN; belated token new makes one."""
+
+
+class NotAllowed(BelatedError, PermissionError):
+    """This token may not do that."""
+
+
+class TooLarge(InvalidInput):
+    """This is more than a server takes at once."""
+
+
+class TooBusy(Unreachable):
+    """The server has too much to do; try again later."""
+
+
+class ServerFault(BelatedError, RuntimeError):
+    """The server failed at this; its log says why."""
+
+
 class SilenceWarning(UserWarning):
     """The study's silence does not seem to fit its delays."""

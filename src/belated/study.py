@@ -1833,8 +1833,10 @@ class Study:
             )
         return found
 
-    def _recall(self, event: Asked | Told | Converted | Repeated | Amended) -> tuple[object, ...]:
+    def _recall(self, event: Asked | Told | Converted | Repeated | Amended | Undone) -> tuple[object, ...]:
         """The user's call that recorded this event. Who called is no part of it."""
+        if isinstance(event, Undone) or (isinstance(event, Amended) and not event.again):
+            return ("correction",)
         if isinstance(event, Converted):
             return ("tell", event.number, event.value, None, freeze(None))
         if isinstance(event, Told | Repeated | Amended):

@@ -211,7 +211,7 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
                 if isinstance(event, Counted):
                     return Counter(events=len(events))
         read.take(event, position)
-        if isinstance(event, Told | Converted | Repeated | Amended) and event.key is not None:
+        if isinstance(event, Told | Converted | Repeated | Amended | Undone) and event.key is not None:
             if (event.key, 0) in keys:
                 flag("I2", number, f"key {event.key!r} was used before")
             keys.add((event.key, 0))

@@ -40,6 +40,7 @@ from belated.record.events import (
     Failed,
     Repeated,
     Told,
+    Undone,
     event_from_dict,
     parse_event,
 )
@@ -110,7 +111,7 @@ class TrialRecord:
 class KeyedCall(NamedTuple):
     """The event that a call with a key recorded, and its position."""
 
-    event: Asked | Told | Converted | Repeated | Amended
+    event: Asked | Told | Converted | Repeated | Amended | Undone
     position: int
 
 
@@ -357,9 +358,8 @@ class TrialTable:
     def _note_key(self, plain: Mapping[str, Any], source: str | Event) -> None:
         if plain.get("key") is not None:
             event = event_from_dict(plain) if isinstance(source, str) else source
-            self.keys.setdefault(
-                plain["key"], KeyedCall(cast("Asked | Told | Converted | Repeated | Amended", event), self.position)
-            )
+            keyed = cast("Asked | Told | Converted | Repeated | Amended | Undone", event)
+            self.keys.setdefault(plain["key"], KeyedCall(keyed, self.position))
 
     def _find_row(self, plain: Mapping[str, Any]) -> int:
         """The row of the trial that an event is about."""

@@ -1,0 +1,1 @@
+"""`belated serve` and `belated token`."""

@@ -1,0 +1,195 @@
+"""The studies that a server keeps open: one handle each, found by name or by id."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
+
+from belated.errors import Deleted, UnknownStudy
+from belated.record.events import Amended, Undone
+from belated.record.ledger import Ledger, Store, open_store
+from belated.record.ledger.chain import Entry, Head, Origin
+from belated.record.ledger.shelf import Shelf
+from belated.record.locks import hold
+from belated.record.signing import NOBODY, Signature
+from belated.record.undoing import PastEvent
+from belated.remote.wire import BY_IDENTITY
+from belated.results import Trial
+from belated.settings import Settings
+from belated.study import AnEvent, Study
+
+
+class ServedStudy(Study):
+    """A study with what a server needs besides: its id, its events as stored, and calls that may be repeated."""
+
+    def __init__(self, settings: Settings, ledger: Any, name: str, clock: Callable[[], float]) -> None:
+        self.identity: str = ledger.identity
+        self._start: Head = ledger.start
+        self._hashes: list[bytes] = []  # of the events, in order, as far as somebody paged through them
+        self._paging = threading.Lock()
+        self._once = threading.local()
+        super().__init__(settings, ledger, name, clock)
+
+    def read_head(self) -> Head:
+        """The position and hash of the last event."""
+        with hold(self._lock):
+            self._sync()
+            return self._head or self._start
+
+    def read_entries(self, after: Head | None = None) -> Iterator[Entry]:
+        """The events after one that was read before, as stored."""
+        return self._ledger.read(after)
+
+    def find_head(self, position: int) -> Head:
+        """The event at a position (the newest, where there are fewer), with its hash."""
+        with self._paging:
+            if len(self._hashes) < position:
+                last = Head(len(self._hashes), self._hashes[-1]) if self._hashes else None
+                self._hashes += [entry.hash for entry in self._ledger.read(last)]
+            place = min(position, len(self._hashes))
+            return Head(place, self._hashes[place - 1]) if place else self._start
+
+    def find_trials(self, statuses: Collection[str] | None = None, order: str = "number") -> list[int]:
+        """The numbers of the trials of some statuses (None: all), by number or outcome; - before it: backwards."""
+        with hold(self._lock):
+            self._sync()
+            table, now, m = self._state.table, self._read_clock(), self._state.settings.patience.m
+            found = list(range(1, table.count + 1))
+            if statuses is not None:
+                found = [number for number in found if table.status(number, now, m) in statuses]
+            if order.lstrip("-") == "outcome":
+                y = table.column("y")
+                told = table.told
+                found = sorted((n for n in found if told[n - 1]), key=lambda n: float(y[n - 1])) + [
+                    n for n in found if not told[n - 1]
+                ]
+            return found[::-1] if order.startswith("-") else found
+
+    def read_trials(self, numbers: Iterable[int]) -> list[Trial]:
+        """Some trials, as they are now."""
+        with hold(self._lock):
+            self._sync()
+            return [self._read_trial(number) for number in numbers]
+
+    def count_statuses(self) -> dict[str, int]:
+        """How many trials have each status now."""
+        with hold(self._lock):
+            self._sync()
+            table, now, m = self._state.table, self._read_clock(), self._state.settings.patience.m
+            return dict(Counter(table.status(number, now, m) for number in range(1, table.count + 1)))
+
+    def list_pending_ages(self, now: float) -> list[float]:
+        """For how many seconds each trial without an outcome has been out."""
+        pending = self.read_trials(self.find_trials(("pending", "expired")))
+        return [max(0.0, now - trial.asked_at) for trial in pending]
+
+    def choose_key(self, number: object, key: str) -> str | None:
+        """The key that a tell is recorded with, where its caller gave none and the client made one.
+
+        A duplicate of something else than its own first attempt leaves no event, with or without a server."""
+        with hold(self._lock):
+            table = self._state.table
+            known = key in table.keys
+            new = not isinstance(number, int) or not 1 <= number <= table.count or table.takes_outcome(number - 1)
+            return key if known or new else None
+
+    def find_repeat(self, key: str) -> list[PastEvent]:
+        """The events of an amendment or an undo that was made with this key before."""
+        with hold(self._lock):
+            self._sync()
+            found = self._state.table.keys.get(key)
+        if found is None or not isinstance(found.event, Amended | Undone):
+            return []
+        first, *rest = self.events()[found.position - 1 :]
+        at = found.event.at
+        same = takewhile(lambda event: isinstance(event, Undone) and (event.at, event.key) == (at, None), rest)
+        return [PastEvent(found.position + i, event) for i, event in enumerate([first, *same])]
+
+    def do_once(self, key: str, verb: Callable[[], Any]) -> Any:
+        """Do something whose events are to have this key, so that the record shows that it was done."""
+        self._once.key = key
+        try:
+            return verb()
+        finally:
+            self._once.key = None
+
+    def _write(
+        self,
+        events: Callable[[], Sequence[AnEvent]],
+        signature: Signature = NOBODY,
+        ledger: Ledger | None = None,
+    ) -> Sequence[AnEvent]:
+        key = getattr(self._once, "key", None)
+        if key is None:
+            return super()._write(events, signature, ledger)
+
+        def keyed() -> Sequence[AnEvent]:
+            made = list(events())
+            if made and isinstance(made[0], Amended | Undone):
+                made[0] = replace(made[0], key=key)
+            return made
+
+        return super()._write(keyed, signature, ledger)
+
+
+class ServedStudies:
+    """The studies of one store. Every method may be called from any thread."""
+
+    def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
+        self.url, self.clock = url, clock
+        self.store: Store = open_store(url, create=True)
+        self._open: dict[str, ServedStudy] = {}
+        self._opening = threading.Lock()
+
+    def find_identity(self, study: str) -> str | None:
+        """The id of a study, given by its name or as id:...; None where there is none."""
+        if study.startswith(BY_IDENTITY):
+            identity = study.removeprefix(BY_IDENTITY)
+            return identity if identity in self._open or self.find_name(identity) is not None else None
+        try:
+            return str(self.store.ledger(study).identity)  # type: ignore[attr-defined]
+        except LookupError:
+            return None
+
+    def find_name(self, identity: str) -> str | None:
+        return next((name for name, origin, _ in self.list_heads() if origin.identity == identity), None)
+
+    def list_heads(self) -> list[tuple[str, Origin, Head]]:
+        """Name, origin and head of every study, of one moment."""
+        return self.store.use_studies(Shelf.list_heads)
+
+    def open(self, identity: str) -> ServedStudy:
+        """The handle on a study; the same one every time."""
+        study = self._open.get(identity)
+        if study is not None:
+            return study
+        with self._opening:
+            if identity not in self._open:
+                self._open[identity] = self._open_again(identity)
+            return self._open[identity]
+
+    def _open_again(self, identity: str) -> ServedStudy:
+        name = self.find_name(identity)
+        if name is None:
+            for gone in self.store.use_studies(Shelf.list_tombstones):
+                if gone.identity == identity:
+                    raise Deleted(str(gone))
+            raise UnknownStudy
+        spec = self.store.spec(name)
+        ledger = self.store.ledger(name)
+        if spec is None or ledger.identity != identity:  # type: ignore[attr-defined]
+            raise UnknownStudy
+        return ServedStudy(Settings.of(spec), ledger, name, self.clock)
+
+    def forget(self, identity: str) -> None:
+        """Let go of a study that was deleted."""
+        with self._opening:
+            self._open.pop(identity, None)
+
+    def close(self) -> None:
+        self.store.close()
