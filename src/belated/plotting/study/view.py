@@ -89,8 +89,8 @@ class BeliefSlice:
 
 
 @dataclass(frozen=True)
-class StudyView:
-    """What the picture of a study shows, at one time."""
+class HistoryView:
+    """What the pictures of outcomes and delays show, at one time: what happened, without any belief."""
 
     name: str
     study: ViewedStudy
@@ -105,14 +105,7 @@ class StudyView:
     waiting: Array  # how long those not heard have waited                 (k,)
     coming: Array | None  # of conversions: waits, and the share of those that come that has come       (2, k)
     floor: WorstValue
-    best: BestQuery | None
-    recommended: BestQuery | None
-    expected: str  # f at the recommended point, in words
-    outlook: Outlook | None
     amended: Mapping[int, str]  # the trials whose outcome was put right, with the reason
-    context: Params | None
-    slices: Sequence[BeliefSlice]
-    left_out: int  # coordinates that are not drawn
 
     @property
     def conversions(self) -> bool:
@@ -156,8 +149,21 @@ class StudyView:
         return [self.name, settings.about or "", self.title, *labels, *options, *self.amended.values()]
 
 
-def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyView:
-    """Everything that is drawn. The belief is in `context`; without one, in the context of the newest trial."""
+@dataclass(frozen=True)
+class StudyView(HistoryView):
+    """What the picture of a study shows, at one time."""
+
+    best: BestQuery | None
+    recommended: BestQuery | None
+    expected: str  # f at the recommended point, in words
+    outlook: Outlook | None
+    context: Params | None
+    slices: Sequence[BeliefSlice]
+    left_out: int  # coordinates that are not drawn
+
+
+def read_history_view(study: ViewedStudy) -> HistoryView:
+    """What happened, as it is drawn; nothing is fitted for it."""
     trials = study.trials()
     clock, by_clock = study.clock(), study.settings.patience.by_clock
     start = min((trial.asked_at for trial in trials), default=clock)
@@ -181,14 +187,7 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
     ages = {t.number: max(clock - t.asked_at, 0.0) if by_clock else len(trials) + 1.0 - t.number for t in timed}
     waited = np.array([ages[t.number] if t.delay is None else t.delay for t in timed], dtype=float)
     arrived = np.array([t.delay is not None for t in timed], dtype=bool)
-    if study.settings.context is not None and context is None and trials:
-        context = trials[-1].context
-    best: BestQuery | None = None
-    recommended: BestQuery | None = None
-    with suppress(NothingHeard):
-        best, recommended = study.best(), study.recommend(context)
-    slices = [] if recommended is None else read_slices(study, trials, recommended.params, context)
-    return StudyView(
+    return HistoryView(
         name=study.name or "a study",
         study=study,
         trials=trials,
@@ -202,11 +201,27 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
         waiting=waited[~arrived],
         coming=read_coming(study) if study.settings.outcomes == "conversion" else None,
         floor=study.floor,
+        amended=find_amended(study.events()),
+    )
+
+
+def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyView:
+    """Everything that is drawn. The belief is in `context`; without one, in the context of the newest trial."""
+    history = read_history_view(study)
+    trials = history.trials
+    if study.settings.context is not None and context is None and trials:
+        context = trials[-1].context
+    best: BestQuery | None = None
+    recommended: BestQuery | None = None
+    with suppress(NothingHeard):
+        best, recommended = study.best(), study.recommend(context)
+    slices = [] if recommended is None else read_slices(study, trials, recommended.params, context)
+    return StudyView(
+        **vars(history),
         best=best,
         recommended=recommended,
         expected="" if recommended is None else format_expected(recommended, study.settings.unit),
         outlook=find_outlook(study, context),
-        amended=find_amended(study.events()),
         context=context,
         slices=slices[:COORDINATES],
         left_out=max(0, len(slices) - COORDINATES),
