@@ -22,6 +22,7 @@ from belated.remote.wire import TIME, find_code
 from belated.service.bodies import read_body, read_object
 from belated.service.core import Service
 from belated.service.errors import RETRY_AFTER, describe_error, find_status
+from belated.service.pages.routes import add_pages
 from belated.service.routes import answer_json, find_person, make_router
 from belated.service.sign_in import sign_in, sign_out
 
@@ -51,6 +52,7 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     app.include_router(make_router(service))
     _add_doors(app, service)
+    add_pages(app)
     app.add_exception_handler(BelatedError, _answer_refusal)
     app.add_exception_handler(HTTPException, _answer_http)
     app.add_exception_handler(Exception, _answer_fault)

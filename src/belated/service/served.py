@@ -10,7 +10,10 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+import numpy as np
+
 from belated.errors import Deleted, UnknownStudy
+from belated.learner.arrays import Array
 from belated.record.events import Amended, Undone
 from belated.record.ledger import Ledger, Store, open_store
 from belated.record.ledger.chain import Entry, Head, Origin
@@ -75,6 +78,14 @@ class ServedStudy(Study):
         with hold(self._lock):
             self._sync()
             return [self._read_trial(number) for number in numbers]
+
+    def read_outcomes(self) -> tuple[Array, Array]:
+        """The numbers of the trials that were told an outcome, and the outcomes."""
+        with hold(self._lock):
+            self._sync()
+            table = self._state.table
+            rows = np.flatnonzero(table.told)
+            return rows + 1, np.array(table.column("y")[rows], dtype=float)
 
     def count_statuses(self) -> dict[str, int]:
         """How many trials have each status now."""

@@ -155,6 +155,12 @@ def _refit(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
     return {"fitted": to_plain(study.refit(**arguments))}
 
 
+def _chart(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
+    from belated.service.pages.charts import draw_charts  # Plotly is loaded when the first chart is drawn
+
+    return draw_charts(study, arguments)
+
+
 SIGNED = {"by": schemas.WORDS}
 REMARKED = {**SIGNED, "remark": schemas.WORDS}
 CONTEXT: Mapping[str, Callable[[str, str], Any]] = {"context": parse_object}
@@ -426,6 +432,23 @@ LOOKS = (
         parsers={"format": parse_words, "context": parse_object, "dpi": parse_whole},
         answer=schemas.OBJECT,
         do=_plot,
+    ),
+    Verb(
+        name="chart",
+        about="The charts of the pages: figures of Plotly, and the same in words.",
+        scope="read",
+        place="look",
+        method="GET",
+        fields={
+            "chart": {"type": "string", "enum": ["progress", "pending", "delays", "belief"]},
+            "by": {"type": "string", "enum": ["trial", "time"]},
+            "context": schemas.CONTEXT_TEXT,
+            "pair": {"type": "string", "description": 'two parameters, as JSON: ["x", "y"]'},
+        },
+        required=("chart",),
+        parsers={"chart": parse_words, "by": parse_words, "context": parse_object, "pair": parse_words},
+        answer=schemas.OBJECT,
+        do=_chart,
     ),
     Verb(
         name="replay",

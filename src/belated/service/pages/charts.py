@@ -1,0 +1,156 @@
+"""The charts of the pages: figures of belated.plotting.interactive with their text alternatives, as plain values."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from belated.cli.io.files import parse_json
+from belated.delays.wording import format_time
+from belated.errors import InvalidInput
+from belated.plotting.interactive import (
+    describe_delay_marks,
+    draw_delays,
+    draw_outcomes,
+    draw_pair,
+    draw_pending,
+    draw_slice,
+    find_out,
+    find_pair,
+)
+from belated.plotting.study.outcomes import list_outcomes
+from belated.plotting.study.pair import find_strongest_pair
+from belated.plotting.study.view import BeliefSlice, StudyView, read_history_view, read_study_view
+from belated.report.content import describe_delays, format_outcome
+from belated.service.served import ServedStudy
+from belated.space.points import Points
+from belated.validation import Spec, format_names, format_value
+from belated.wording import format_count
+
+Chart = dict[str, Any]  # figure, words
+
+
+def draw_charts(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
+    """The charts of one kind, and what else belongs beside them."""
+    kind = arguments.get("chart")
+    if kind not in CHARTS:
+        raise InvalidInput(f"chart must be one of {format_names(CHARTS)} (got {format_value(kind)})")
+    return CHARTS[kind](study, arguments)
+
+
+def write_chart(figure: go.Figure, words: str) -> Chart:
+    """A figure without Plotly's own colours: the page has them."""
+    figure.update_layout(template="none", title=None)
+    return {"figure": json.loads(figure.to_json()), "words": words}
+
+
+def draw_progress_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
+    by = arguments.get("by")
+    if by not in (None, "trial", "time"):
+        raise InvalidInput(f"by must be trial or time (got {format_value(by)})")
+    return {"charts": [write_chart(draw_outcomes(study, by), describe_progress(study))]}
+
+
+def describe_progress(study: ServedStudy) -> str:
+    """What the chart of outcomes shows, in words."""
+    view = read_history_view(study)
+    y = list_outcomes(view)
+    heard = np.isfinite(y)
+    if not np.any(heard):
+        return f"{format_count(len(view.trials), 'trial')}, and nothing heard yet."
+    settings = study.settings
+    said = f"{int(np.sum(heard))} of {format_count(len(y), 'trial')} have an outcome"
+    if view.conversions:
+        return f"{said}."
+    row = int(np.nanargmax(settings.objective.sign * y))
+    newest = int(np.flatnonzero(heard)[np.argmax(view.told[heard])])
+    best = f"the best is {format_outcome(settings, float(y[row]))}, of trial {row + 1}"
+    return f"{said}; {best}; the newest is {format_outcome(settings, float(y[newest]))}, of trial {newest + 1}."
+
+
+def draw_pending_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
+    view = read_history_view(study)
+    out, marks = find_out(view), describe_delay_marks(view)
+    scale: Any = "clock" if view.by_clock else "rounds"
+    if not out:
+        return {"charts": [write_chart(draw_pending(study), f"Nothing is out. {marks}".strip())]}
+    (oldest, age), count = out[0], len(out)
+    words = f"{count} out; the oldest, trial {oldest.number}, for {format_time(age, scale)}"
+    return {"charts": [write_chart(draw_pending(study), f"{words}{f' ({marks})' if marks else ''}.")]}
+
+
+def draw_delay_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
+    advice = study.advise()
+    rho = study.delays().in_time
+    return {
+        "charts": [write_chart(draw_delays(study), describe_delays(study))],
+        "rho": None if rho is None else rho._asdict(),
+        "advice": advice.reason,
+        "meaning": advice.meaning,
+        "warning": advice.warning,
+    }
+
+
+def draw_belief_charts(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
+    """The recommended query, a chart along each coordinate, and a heat map of two of them."""
+    view = read_study_view(study, arguments.get("context"))
+    if view.recommended is None:
+        return {"charts": [], "sentence": "Nothing was heard yet, so nothing is believed.", "pair": None, "outlook": ""}
+    return {
+        "sentence": str(view.recommended),
+        "outlook": "" if view.outlook is None else str(view.outlook),
+        "charts": [write_chart(draw_slice(along), describe_slice(view, along)) for along in view.slices],
+        "left_out": view.left_out,
+        "pair": draw_pair_chart(view, arguments.get("pair")),
+    }
+
+
+def draw_pair_chart(view: StudyView, names: str | None) -> Chart | None:
+    """The heat map of the pair that somebody chose, or of the one that matters most; None where there is no pair."""
+    pair = None
+    if names is None:
+        pair = find_strongest_pair(view)
+    elif not isinstance(view.study.settings.space.parameters, Points):
+        there = [along.name for along in view.slices if not along.context]
+        chosen = parse_json(names)
+        two = isinstance(chosen, list) and len(chosen) == 2 and chosen[0] != chosen[1]
+        if not two or not all(name in there for name in chosen):
+            raise InvalidInput(f"pair must be two different names of {format_names(there)} (got {format_value(names)})")
+        pair = find_pair(view, *chosen)
+    if pair is None:
+        return None
+    low, high = float(np.min(pair.mean)), float(np.max(pair.mean))
+    settings = view.study.settings
+    words = f"Over {pair.across.label} and {pair.up.label} the mean goes from {format_outcome(settings, low)} to "
+    chart = write_chart(draw_pair(pair), f"{words}{format_outcome(settings, high)}; the star is the recommended query.")
+    return {**chart, "names": [pair.across.name, pair.up.name]}
+
+
+def describe_slice(view: StudyView, along: BeliefSlice) -> str:
+    """Where the mean is best and worst along a coordinate, in words."""
+    settings = view.study.settings
+    order = np.argsort(settings.objective.sign * along.mean, kind="stable")
+    worst, best = int(order[0]), int(order[-1])
+
+    def place(row: int) -> str:
+        at = float(along.x[row])
+        return along.options[round(at)] if along.options is not None else f"{at:.4g}"
+
+    interval = f"90 % interval {along.low[best]:.4g} to {along.high[best]:.4g}"
+    finest = f"Along {along.label} the mean is best at {place(best)}: {format_outcome(settings, float(along.mean[best]))}"
+    if math.isclose(along.mean[best], along.mean[worst]):
+        return f"Along {along.label} the mean is the same everywhere: {along.mean[best]:.4g}."
+    return f"{finest} ({interval}), and worst at {place(worst)}: {format_outcome(settings, float(along.mean[worst]))}."
+
+
+CHARTS: Mapping[str, Callable[[ServedStudy, Spec], dict[str, Any]]] = {
+    "progress": draw_progress_chart,
+    "pending": draw_pending_chart,
+    "delays": draw_delay_chart,
+    "belief": draw_belief_charts,
+}

@@ -1,0 +1,352 @@
+"""What pages show of a study: numbers, rows and sentences, read from it; the templates write them down."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from belated.cli._format import format_value
+from belated.cli.show import format_outcome as format_told
+from belated.errors import BelatedError
+from belated.learner.arrays import Array
+from belated.learner.delays.survival import spread_evenly
+from belated.plotting.study.marks import describe_patience
+from belated.record.log import LogEntry, describe_event
+from belated.record.undoing import PastEvent
+from belated.report.content import format_outcome
+from belated.results import Trial
+from belated.service.served import ServedStudy
+from belated.settings import Settings
+from belated.space.encoding import Space
+from belated.space.parameters import Choice, Integer, Real
+from belated.space.points import Points
+from belated.wording import format_count, format_duration
+
+ROWS = 25  # of a page of a table
+OUT_ROWS = 50  # trials that are out, on the page where they are told
+FEW = 60  # values of a column of a list, to choose from
+SPARKS = 48  # points of a small curve
+OUT = ("pending", "expired")
+SHOWN_FIRST = ("pending", "expired", "heard", "late", "failed", "counted")
+CALENDAR = (1e8, 1e11)  # seconds that are dates
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A time: how long ago, and exactly."""
+
+    seconds: float
+    ago: str
+    exact: str
+    iso: str  # empty where the clock has no calendar
+
+
+def read_moment(at: float, now: float) -> Moment:
+    ago = f"{format_duration(now - at)} ago"
+    if not CALENDAR[0] <= at < CALENDAR[1]:
+        return Moment(at, ago, f"{at:g} s", "")
+    when = datetime.fromtimestamp(at, UTC)
+    return Moment(at, ago, f"{when:%Y-%m-%d %H:%M:%S} UTC", when.isoformat(timespec="seconds"))
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a form for one parameter."""
+
+    key: int  # which one it is, for ids in the page: a name may have any letters
+    name: str
+    label: str
+    options: Sequence[tuple[str, str]]  # as JSON, and as text; empty: it is typed
+    hint: str
+    value: str = ""  # as typed, or as JSON
+
+
+def list_fields(space: Space | None, values: Mapping[str, Any] | None = None) -> list[Field]:
+    """A field for each parameter of a space, filled with the values of a query or context."""
+    if space is None:
+        return []
+    given = values or {}
+    return [make_field(space, i, given.get(name)) for i, name in enumerate(space.names)]
+
+
+def make_field(space: Space, i: int, value: Any) -> Field:
+    name = space.names[i]
+    if isinstance(space.parameters, Points):
+        seen = list(dict.fromkeys(row[i] for row in space.parameters.rows))
+        options, hint = (seen, "") if len(seen) <= FEW else ([], "a value of the list")
+    else:
+        kind = space.parameters[i]
+        options = list(kind.options) if isinstance(kind, Choice) else []
+        hint = describe_range(kind) if isinstance(kind, Real | Integer) else ""
+    written = [(json.dumps(option), format_value(option)) for option in options]
+    shown = "" if value is None else json.dumps(value) if written else format_value(value)
+    return Field(i, name, space.format_label(name), written, hint, shown)
+
+
+def describe_range(kind: Real | Integer) -> str:
+    whole = "whole, " if isinstance(kind, Integer) else ""
+    return f"{whole}{format_value(kind.low)} to {format_value(kind.high)}"
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """A trial as a row of a table."""
+
+    number: int
+    status: str
+    word: str  # the status, or how it failed
+    cells: Sequence[str]
+    outcome: str
+    flag: str  # what is odd about the outcome
+    asked: Moment
+    age: str  # while it is out
+    overdue: bool
+    waited: str  # once it has ended
+    by: str
+    trial: Trial
+
+
+def read_row(study: ServedStudy, trial: Trial, now: float, last: int) -> TrialRow:
+    settings = study.settings
+    around = () if settings.context is None else settings.context.names
+    cells = [format_value(trial.params[name]) for name in settings.space.names]
+    cells += [format_value((trial.context or {}).get(name)) for name in around]
+    out = trial.status in OUT
+    rounds = "" if settings.patience.by_clock else f", {format_count(last + 1 - trial.number, 'round')}"
+    waited = "" if trial.told_at is None or not trial.has_delay else format_duration(trial.told_at - trial.asked_at)
+    return TrialRow(
+        number=trial.number,
+        status=trial.status,
+        word=trial.failure or trial.status,
+        cells=cells,
+        outcome=format_told(trial),
+        flag="" if trial.outcome is None else settings.objective.flag(trial.outcome),
+        asked=read_moment(trial.asked_at, now),
+        age=f"{format_duration(now - trial.asked_at)}{rounds}" if out else "",
+        overdue=trial.status == "expired",
+        waited=waited,
+        by=trial.ended_by or trial.asked_by or "",
+        trial=trial,
+    )
+
+
+def list_columns(settings: Settings) -> list[str]:
+    """The titles of the params and the context."""
+    spaces = [settings.space, *([] if settings.context is None else [settings.context])]
+    return [space.format_label(name) for space in spaces for name in space.names]
+
+
+@dataclass(frozen=True)
+class StudySummary:
+    """A study at a glance."""
+
+    name: str
+    about: str
+    goal: str
+    label: str  # of the outcome
+    counts: Mapping[str, int]
+    trials: int
+    out: int
+    oldest: str  # for how long the oldest has been out
+    best: str
+    best_trial: int | None
+    spark: str  # the best so far, as points of a small curve
+    spark_words: str
+    attention: Sequence[str]
+    closed: bool
+    locked: bool
+    patience: str
+    newest: Moment | None  # when something happened last
+    position: int
+
+
+def summarize(study: ServedStudy) -> StudySummary:
+    """A study in a few numbers; nothing is fitted for it."""
+    settings, now = study.settings, study.clock()
+    counts = study.count_statuses()
+    out = study.read_trials(study.find_trials(OUT))
+    ages = [now - trial.asked_at for trial in out]
+    numbers, y = study.read_outcomes()
+    best, number, line = find_best(settings, numbers, y)
+    closed, locked = study.closed, study.locked
+    listed = {status: counts[status] for status in SHOWN_FIRST if counts.get(status)}
+    return StudySummary(
+        name=study.name or "",
+        about=settings.about or "",
+        goal=settings.objective.goal,
+        label=settings.outcome_label,
+        counts=listed,
+        trials=sum(counts.values()),
+        out=len(out),
+        oldest=format_duration(max(ages)) if ages else "",
+        best=best,
+        best_trial=number,
+        spark=draw_spark(line),
+        spark_words=describe_spark(settings, line),
+        attention=list_attention(study, counts, closed, locked),
+        closed=closed,
+        locked=locked,
+        patience=describe_patience(settings.patience),
+        newest=find_newest(study, now),
+        position=study.read_head().position,
+    )
+
+
+def find_newest(study: ServedStudy, now: float) -> Moment | None:
+    events = study.events()
+    return read_moment(getattr(events[-1], "at", None) or events[-1].asked_at, now) if events else None  # type: ignore[union-attr]
+
+
+def find_best(settings: Settings, numbers: Array, y: Array) -> tuple[str, int | None, Array]:
+    """The best outcome with its unit, whose it is, and the best so far by trial; of conversions, the share that came."""
+    if not len(y):
+        return "", None, y
+    if settings.outcomes == "conversion":
+        line = np.cumsum(y) / np.arange(1, len(y) + 1)
+        return "", None, line
+    line = settings.objective.sign * np.maximum.accumulate(settings.objective.sign * y)
+    row = int(np.argmax(settings.objective.sign * y))
+    return format_outcome(settings, float(y[row])), int(numbers[row]), line
+
+
+def draw_spark(line: Array) -> str:
+    """A curve in a box of 120 by 32, as the points of a polyline; empty where there is none."""
+    if len(line) < 2:
+        return ""
+    kept = line[spread_evenly(len(line), SPARKS)]
+    low, high = float(np.min(kept)), float(np.max(kept))
+    x, y = np.linspace(2, 118, len(kept)), 16 + 0 * kept if high == low else 29 - 26 * (kept - low) / (high - low)
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+
+
+def describe_spark(settings: Settings, line: Array) -> str:
+    if len(line) < 2 or settings.outcomes == "conversion":
+        return ""
+    first, last = (format_outcome(settings, float(value)) for value in (line[0], line[-1]))
+    return f"Best so far: from {first} to {last}"
+
+
+def list_attention(study: ServedStudy, counts: Mapping[str, int], closed: bool, locked: bool) -> list[str]:
+    """What somebody should know or do, in words."""
+    heard = counts.get("heard", 0) + counts.get("late", 0)
+    found = []
+    if counts.get("expired"):
+        found.append(f"{counts['expired']} out longer than patience")
+    if locked or closed:
+        found.append("locked" if locked else "closed")
+    if not counts:
+        found.append("nothing asked yet")
+    elif not heard and not counts.get("counted"):
+        found.append("nothing heard yet")
+    elif heard >= 3 and not study.hyperparameters():
+        found.append("never fitted")
+    return found
+
+
+# Pages of tables ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Paging:
+    """Which part of a list is shown."""
+
+    total: int
+    skip: int
+    size: int
+
+    @property
+    def words(self) -> str:
+        if not self.total:
+            return "None"
+        return f"{self.skip + 1:,} to {min(self.skip + self.size, self.total):,} of {self.total:,}"
+
+    @property
+    def before(self) -> int | None:
+        return max(0, self.skip - self.size) if self.skip else None
+
+    @property
+    def after(self) -> int | None:
+        return self.skip + self.size if self.skip + self.size < self.total else None
+
+
+def list_out(study: ServedStudy) -> tuple[list[TrialRow], int]:
+    """The trials that are out, the oldest first, and how many there are."""
+    numbers = study.find_trials(OUT)
+    now, last = study.clock(), study.rounds
+    rows = [read_row(study, trial, now, last) for trial in study.read_trials(numbers[:OUT_ROWS])]
+    return rows, len(numbers)
+
+
+def list_trials(
+    study: ServedStudy, statuses: Sequence[str] | None, order: str, skip: int
+) -> tuple[list[TrialRow], Paging]:
+    """A page of trials."""
+    found, now, last = study.find_trials(statuses or None, order), study.clock(), study.rounds
+    page = study.read_trials(found[skip : skip + ROWS])
+    return [read_row(study, trial, now, last) for trial in page], Paging(len(found), skip, ROWS)
+
+
+@dataclass(frozen=True)
+class HistoryLine:
+    """An event as a sentence, with its time."""
+
+    entry: LogEntry
+    when: Moment
+
+
+def list_history(
+    study: ServedStudy, trial: int | None, by: str | None, skip: int, size: int = ROWS
+) -> tuple[list[HistoryLine], Paging]:
+    """A page of what happened, the newest first: of one trial, of one person."""
+    events, now = study.events(), study.clock()
+    places = [
+        place
+        for place in range(len(events), 0, -1)
+        if (trial is None or getattr(events[place - 1], "number", None) == trial)
+        and (by is None or events[place - 1].by == by)
+    ]
+    entries = [describe_event(place, events[place - 1]) for place in places[skip : skip + size]]
+    return [HistoryLine(entry, read_moment(entry.at, now)) for entry in entries], Paging(len(places), skip, size)
+
+
+def list_people(study: ServedStudy, most: int = 100) -> list[str]:
+    """Who did something, in order of appearance."""
+    people = dict.fromkeys(event.by for event in study.events() if event.by is not None)
+    return list(islice(people, most))
+
+
+@dataclass(frozen=True)
+class UndoPreview:
+    """What an undo would take back; or why there is nothing."""
+
+    lines: Sequence[HistoryLine]
+    refusal: str = ""
+
+    @property
+    def only(self) -> int | None:
+        return self.lines[0].entry.position if self.lines else None
+
+
+def preview_undo(study: ServedStudy, by: str | None) -> UndoPreview:
+    now = study.clock()
+    try:
+        found: list[PastEvent] = study.find_undo(by=by)
+    except BelatedError as error:
+        return UndoPreview((), str(error))
+    entries = [describe_event(past.position, past.event) for past in found]
+    return UndoPreview([HistoryLine(entry, read_moment(entry.at, now)) for entry in entries])
+
+
+def describe_question(settings: Settings) -> str:
+    """What is looked for, in one sentence."""
+    verb = "Make" if settings.outcome_name else "Make the"
+    size = "large" if settings.objective.goal == "maximize" else "small"
+    patience = "" if math.isinf(settings.patience.m) else f" Patience is {describe_patience(settings.patience)}."
+    return f"{verb} {settings.outcome_label} as {size} as possible.{patience}"
