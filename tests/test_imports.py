@@ -58,8 +58,9 @@ ORDER = [
     ["belated"],
     ["belated.plotting.*"],
     ["belated.integrations.*"],
-    ["belated.cli.*"],
+    ["belated.cli.io.*"],
     ["belated.service.*"],
+    ["belated.cli.*"],
 ]
 PLACE = {name: (row, name) for row, names in enumerate(ORDER) for name in names}
 

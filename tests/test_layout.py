@@ -47,7 +47,6 @@ OPTIONAL = {
     "ray",
     "distributed",
     "fastapi",
-    "starlette",
     "uvicorn",
     "schemathesis",
     "pandas",

@@ -166,6 +166,8 @@ ONLY_IN_THE_SHELL = {
     "import": "Study.add, for files",
     "demo": "a table and a picture",
     "completion": "for shells",
+    "serve": "a program that runs until it is stopped",
+    "token": "for those who run a server",
 }
 ONLY_IN_PYTHON = {
     "create": "belated new",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from belated.cli._common import STORE, print_result, warn_of_password
+from belated.cli._common import STORE, json_option, print_result, warn_of_password
 from belated.errors import InvalidInput, UnknownStudy
 from belated.patience import parse_duration
 from belated.record.ledger import Store, open_store
@@ -20,7 +20,6 @@ store_option = click.option(
     "--store", "url", envvar="BELATED_STORE", default=STORE, metavar="URL", callback=warn_of_password,
     help=f"The store that the server serves; or set BELATED_STORE.  [default: {STORE}]",
 )  # fmt: skip
-json_flag = click.option("--json", "in_json", is_flag=True, help="Print JSON, for a script.")
 
 
 @click.group()
@@ -47,7 +46,7 @@ def token() -> None:
 @click.option("--scope", type=click.Choice(SCOPES), default="read", show_default=True, help="What it may do.")
 @click.option("--expires", metavar="TIME", help="After how long it ends: 90d, 12h.  [default: never]")
 @store_option
-@json_flag
+@json_option
 def new(name: str, study: str | None, scope: Any, expires: str | None, url: str, in_json: bool) -> None:
     """Make a token for NAME, who signs everything that is done with it."""
     store = open_local(url)
@@ -64,7 +63,7 @@ def new(name: str, study: str | None, scope: Any, expires: str | None, url: str,
 
 @token.command("list")
 @store_option
-@json_flag
+@json_option
 def list_(url: str, in_json: bool) -> None:
     """List the tokens that have not expired."""
     store = open_local(url)
@@ -90,7 +89,7 @@ def list_(url: str, in_json: bool) -> None:
 @token.command()
 @click.argument("name")
 @store_option
-@json_flag
+@json_option
 def revoke(name: str, url: str, in_json: bool) -> None:
     """End the tokens of NAME, or the one of this id. Servers notice within five seconds."""
     count = TokenTable(open_local(url)).revoke(name)

@@ -1,1 +1,0 @@
-"""`belated serve` and `belated token`."""
