@@ -25,14 +25,20 @@ from belated.cli._common import (
 )
 from belated.cli.io.cells import parse_time
 from belated.cli.io.files import LineErrors
-from belated.cli.io.import_rows import ImportCounts, import_file, import_rows
+from belated.cli.io.import_rows import (
+    ImportCounts,
+    describe_aging,
+    describe_early,
+    describe_import,
+    import_file,
+    import_rows,
+)
 from belated.cli.io.optuna_rows import list_optuna_rows, read_optuna_study
 from belated.cli.io.transaction import apply_at_once
 from belated.cli.new import list_existing
 from belated.errors import InvalidInput
 from belated.record.signing import Signature
 from belated.validation import format_names
-from belated.wording import format_count
 
 
 @click.command("import")
@@ -103,24 +109,11 @@ def import_(
         counts = change(find_name(url, name), lambda study: import_file(study, path, until, mapped, signature))
         warn_of_cut_line(path)
         warn_of_left_out(counts.left_out)
-        if counts.early:
-            came = "outcome came" if counts.early == 1 else "outcomes came"
-            print_warning(f"{counts.early} {came} before the query was asked, which counts as a delay of 0")
-    if counts.new and counts.pending_before and counts.aged:
-        are = "would be" if dry_run else "is now" if counts.pending_before == 1 else "are now"
-        queries = format_count(counts.pending_before, "pending query", "pending queries")
-        older = f"{queries} {are} {format_count(counts.new, 'round')} older"
-        print_warning(f"{older}, because every imported row counts as a round; import before you ask")
-    parts = [format_count(counts.new, "new trial"), f"{counts.known} here before"]
-    if counts.told or not (counts.days or counts.restated):
-        parts.append(format_count(counts.told, "outcome"))
-    parts += [f"{n} {end}" for end in ("failed", "refused", "amended") if (n := getattr(counts, end))]
-    if counts.restated:
-        parts.append(f"{format_count(counts.restated, 'day')} counted anew")
-    if counts.nobody:
-        parts.append(f"{format_count(counts.nobody, 'row')} without anybody shown left out")
-    what = "Would import" if dry_run else "Imported"
-    print_result(asdict(counts), in_json, lambda: f"{what} {format_count(counts.rows, 'row')}: {', '.join(parts)}")
+        if early := describe_early(counts):
+            print_warning(early)
+    if older := describe_aging(counts, dry=dry_run):
+        print_warning(older)
+    print_result(asdict(counts), in_json, lambda: describe_import(counts, dry=dry_run))
 
 
 Change = Callable[[str, Callable[[Study], ImportCounts]], ImportCounts]  # all of some work to a study, or none

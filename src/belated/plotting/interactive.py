@@ -19,7 +19,7 @@ shows the newest, the best and an even choice of the others, and says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Literal, NamedTuple
 
@@ -54,6 +54,9 @@ LAYOUT: dict[str, Any] = {  # no colours behind it: the page's own show through
     "hovermode": "closest",
 }
 AXIS: dict[str, Any] = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
+LATE = {"color": ORANGE, "symbol": "diamond"}  # marks as on paper: colour and form say the same
+FAILED = {"color": VERMILLION, "symbol": "cross"}
+UNHEARD = {"pending": {"color": BLUE, "symbol": "triangle-down-open"}, "expired": {"color": GREY, "symbol": "x"}}
 COLOURS = [[0.0, "rgba(0,114,178,0.06)"], [1.0, "rgba(0,114,178,0.9)"]]  # of a mean, on any background
 ACROSS = 3  # coordinates in a row
 MOST_OUTCOMES, MOST_UNHEARD, MOST_STEPS = 1200, 500, 250  # marks of a figure
@@ -106,16 +109,16 @@ def draw_outcomes(study: ViewedStudy, by: OutcomeAxis | None = None) -> go.Figur
         figure.add_trace(best, row=1, col=1)
     late = np.array([trial.status == "late" for trial in view.trials], dtype=bool)
     drawn = find_drawn(there, view.study.settings.objective.sign * y, MOST_OUTCOMES)
-    for mask, status, colour in ((drawn & ~late, "heard", GREY), (drawn & late, "late", ORANGE)):
+    for mask, status, mark in ((drawn & ~late, "heard", {"color": GREY}), (drawn & late, "late", LATE)):
         if np.any(mask):
-            figure.add_trace(mark_trials(view, mask, places.told, y, status, colour), row=1, col=1)
+            figure.add_trace(mark_trials(view, mask, places.told, y, status, mark), row=1, col=1)
     kinds = np.array([trial.failure or trial.status for trial in view.trials])
     silent = np.isin(kinds, [name for name, _ in lanes])
     shown = find_drawn(silent, np.full(len(kinds), np.nan), MOST_UNHEARD)
     for lane, _ in lanes:
         level = np.full(len(view.trials), lane, dtype=object)
-        traced = mark_trials(view, shown & (kinds == lane), places.asked, level, lane, VERMILLION)
-        figure.add_trace(traced, row=2, col=1)
+        traced = mark_trials(view, shown & (kinds == lane), places.asked, level, lane, UNHEARD.get(lane, FAILED))
+        figure.add_trace(traced.update(showlegend=False), row=2, col=1)  # its lane has its name
     figure.update_layout(**LAYOUT, title=escape_text(view.title))
     figure.update_xaxes(**AXIS).update_yaxes(**AXIS)
     figure.update_xaxes(title=places.title, row=rows, col=1)
@@ -155,14 +158,15 @@ def find_drawn(mask: Mask, worth: Array, most: int) -> Mask:
 
 def note_thinning(figure: go.Figure, counts: Sequence[tuple[str, Mask, Mask]]) -> None:
     """Say above the chart what is not drawn; nothing where everything is."""
-    words = [f"{np.sum(drawn):,} of {np.sum(every):,} {what}" for what, drawn, every in counts if np.any(drawn != every)]
-    if words:
-        note = f"Shown: {', '.join(words)}: the newest, the best, and an even choice of the others"
+    thinned = [(what, np.sum(drawn), np.sum(every)) for what, drawn, every in counts if np.any(drawn != every)]
+    if thinned:
+        words = ", ".join(f"{drawn:,} of {every:,} {what}" for what, drawn, every in thinned)
+        note = f"Shown: {words}: the newest, the best, and an even choice of the others"
         place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "yanchor": "bottom", "xanchor": "left"}
         figure.add_annotation(text=note, showarrow=False, font={"size": 11}, **place)
 
 
-def mark_trials(view: HistoryView, mask: Array, x: Array, y: Array, name: str, colour: str) -> go.Scatter:
+def mark_trials(view: HistoryView, mask: Array, x: Array, y: Array, name: str, mark: Mapping[str, Any]) -> go.Scatter:
     """A mark for each of these trials; pointing at one shows its number and params."""
     chosen = [trial for trial, there in zip(view.trials, mask, strict=True) if there]
     return go.Scatter(
@@ -170,7 +174,7 @@ def mark_trials(view: HistoryView, mask: Array, x: Array, y: Array, name: str, c
         y=y[mask],
         name=name,
         mode="markers",
-        marker={"color": colour, "size": 8},
+        marker={"size": 8, **mark},
         text=[describe_trial(trial) for trial in chosen],
         hovertemplate="%{text}<br>%{y}<extra></extra>",
     )
@@ -219,8 +223,8 @@ def draw_pending(study: ViewedStudy) -> go.Figure:
     )
     if shown:
         figure.add_trace(bars)
-    for what, at in lines:
-        mark_patience(figure, at / unit, what, VERMILLION if what == "patience" else GREY)
+    for i, (what, at) in enumerate(lines):
+        mark_time(figure, at / unit, what, rows=i)
     figure.update_layout(**LAYOUT, title="Out now", showlegend=False, bargap=0.35)
     figure.update_xaxes(**AXIS, title=f"{name} out", range=[0, 1.08 * longest / unit or 1.0])
     figure.update_yaxes(type="category", showgrid=False)
@@ -230,11 +234,11 @@ def draw_pending(study: ViewedStudy) -> go.Figure:
     return figure
 
 
-def mark_patience(figure: go.Figure, x: float, what: str, colour: str) -> None:
-    """A vertical line with its name at its upper end."""
-    dash = "dash" if what == "patience" else "dot"
+def mark_time(figure: go.Figure, x: float, what: str, rows: int = 0) -> None:
+    """A vertical line with its name above it, so many rows up: names may be longer than lines are apart."""
+    colour, dash = (VERMILLION, "dash") if what == "patience" else (GREY, "dot")
     figure.add_vline(x=x, line={"color": colour, "dash": dash, "width": 1.5})
-    place = {"xref": "x", "yref": "paper", "x": x, "y": 1, "yanchor": "bottom", "showarrow": False}
+    place = {"xref": "x", "yref": "paper", "x": x, "y": 1, "yanchor": "bottom", "yshift": 13 * rows, "showarrow": False}
     figure.add_annotation(text=what, font={"color": colour, "size": 11}, **place)
 
 
@@ -282,9 +286,10 @@ def draw_delays(study: ViewedStudy) -> go.Figure:
             figure.add_trace(go.Scatter(x=waited / unit, y=share, name="share heard", mode="lines", line=line))
         m = view.study.settings.patience.m
         if math.isfinite(m):
-            mark_patience(figure, m / unit, "patience", VERMILLION)
+            mark_time(figure, m / unit, "patience")
     figure.update_layout(**LAYOUT, title="Delays seen so far")
-    figure.update_xaxes(**AXIS, title=f"{name} waited").update_yaxes(**AXIS, tickformat=".0%", range=[0, 1.03])
+    figure.update_xaxes(**AXIS, title=f"{name} waited")
+    figure.update_yaxes(**AXIS, title="share heard", tickformat=".0%", range=[0, 1.03])
     return figure
 
 
@@ -382,13 +387,15 @@ def draw_pair(pair: BeliefPair) -> go.Figure:
     )
     kept = choose_marks(across.heard[:, 2], MOST_UNHEARD)
     waiting = spread_evenly(len(across.pending), MOST_UNHEARD)
+    out = {"color": ORANGE, "symbol": "triangle-down", "size": 9}
     for name, x, y, marker in (
         ("outcome", across.heard[kept, 0], up.heard[kept, 0], {"color": GREY, "size": 6}),
-        ("pending", across.pending[waiting], up.pending[waiting], {"symbol": "triangle-down-open", "size": 9}),
+        ("pending", across.pending[waiting], up.pending[waiting], out),
         ("recommended", across.here[:1], up.here[:1], {"color": VERMILLION, "symbol": "star", "size": 14}),
     ):
         if len(x):
-            figure.add_trace(go.Scatter(x=x, y=y, name=name, mode="markers", marker={"color": GREY, **marker}))
+            ring = {"line": {"color": "white", "width": 1.2}}  # on any blue
+            figure.add_trace(go.Scatter(x=x, y=y, name=name, mode="markers", marker={**ring, **marker}))
     figure.update_xaxes(**describe_axis(across)).update_yaxes(**describe_axis(up))
     title = escape_text(f"{across.label} and {up.label}")
     return figure.update_layout(**LAYOUT, title=title)

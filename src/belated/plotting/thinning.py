@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from belated.learner.arrays import Array
 from belated.learner.delays.survival import spread_evenly
@@ -10,7 +11,7 @@ from belated.learner.delays.survival import spread_evenly
 NEWEST = BEST = 0.25  # of the marks that are kept
 
 
-def choose_marks(worth: Array, most: int) -> Array:
+def choose_marks(worth: Array, most: int) -> NDArray[np.intp]:
     """The rows to draw, in order, at most so many: the newest (last), the best, and an even choice of the others.
 
     worth  the larger, the better; NaN where nothing is known

@@ -29,6 +29,7 @@ from belated.service.bodies import (
 )
 from belated.service.core import Service, sign
 from belated.service.creating import create_study
+from belated.service.importing import KINDS, import_body
 from belated.service.served import ServedStudy
 from belated.service.verbs import LOOKS, WRITING, Verb
 from belated.validation import format_value
@@ -274,6 +275,20 @@ def make_router(service: Service) -> APIRouter:
 
         return await run_in_threadpool(work)
 
+    async def import_(request: Request) -> Response:
+        body = await read_body(request, service.limits.upload)
+        query = read_query(request, {"format": parse_words, "dry_run": parse_flag})
+
+        def work() -> tuple[str, Any]:
+            person, study = open_study(request)
+            service.access.require_scope(person, "ask")
+            how = {"kind": query.get("format", "csv"), "by": sign(person, {})["by"], "dry": query.get("dry_run", False)}
+            return study.identity, import_body(service.studies, study.name or "", body, **how)
+
+        identity, plain = await run_in_threadpool(work)
+        await service.announce(identity)
+        return answer_json(plain)
+
     add("/studies", "GET", "list_studies", "Every study that the token may see.", list_studies,
         describe(schemas.OBJECT, {"tombstones": schemas.FLAG}, of_study=False))  # fmt: skip
     add("/studies", "POST", "create", "Make a study; one of this name and these settings is found again.", create,
@@ -296,6 +311,15 @@ def make_router(service: Service) -> APIRouter:
         describe(schemas.WORDS, {"after": schemas.WHOLE}, kind="text/event-stream"))  # fmt: skip
     add("/studies/{study}/export", "GET", "to_dataframe", "Every trial, as CSV or JSON lines.", export,
         describe(schemas.WORDS, {"format": {"type": "string", "enum": ["csv", "jsonl"]}}, kind="text/csv"))  # fmt: skip
+
+    add("/studies/{study}/import", "POST", "import",
+        "Add the trials of a file: all or none; dry_run only says what would happen.", import_, {
+            **describe(schemas.OBJECT, {"format": {"type": "string", "enum": list(KINDS)}, "dry_run": schemas.FLAG}),
+            "requestBody": {"required": True, "content": {
+                "text/csv": {"schema": schemas.WORDS, "example": "x,outcome\n0.25,0.64\n"},
+                "application/x-ndjson": {"schema": schemas.WORDS},
+            }},
+        })  # fmt: skip
 
     for verb in WRITING:
         extra = {**describe(verb.answer), **describe_body(verb.fields, verb.required, verb.example)}

@@ -79,13 +79,13 @@ class ServedStudy(Study):
             self._sync()
             return [self._read_trial(number) for number in numbers]
 
-    def read_outcomes(self) -> tuple[Array, Array]:
+    def read_outcomes(self) -> tuple[list[int], Array]:
         """The numbers of the trials that were told an outcome, and the outcomes."""
         with hold(self._lock):
             self._sync()
             table = self._state.table
             rows = np.flatnonzero(table.told)
-            return rows + 1, np.array(table.column("y")[rows], dtype=float)
+            return [int(row) + 1 for row in rows], np.array(table.column("y")[rows], dtype=float)
 
     def count_statuses(self) -> dict[str, int]:
         """How many trials have each status now."""

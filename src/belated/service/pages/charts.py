@@ -37,15 +37,17 @@ Chart = dict[str, Any]  # figure, words
 
 def draw_charts(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     """The charts of one kind, and what else belongs beside them."""
-    kind = arguments.get("chart")
+    kind = str(arguments.get("chart"))
     if kind not in CHARTS:
         raise InvalidInput(f"chart must be one of {format_names(CHARTS)} (got {format_value(kind)})")
     return CHARTS[kind](study, arguments)
 
 
-def write_chart(figure: go.Figure, words: str) -> Chart:
-    """A figure without Plotly's own colours: the page has them."""
-    figure.update_layout(template="none", title=None)
+def write_chart(figure: go.Figure, words: str, *, named: bool = True) -> Chart:
+    """A figure without Plotly's own colours: the page has them.
+
+    named  by a legend; else the page says what is drawn"""
+    figure.update_layout(template="none", title=None, showlegend=None if named else False)
     return {"figure": json.loads(figure.to_json()), "words": words}
 
 
@@ -88,7 +90,7 @@ def draw_delay_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     advice = study.advise()
     rho = study.delays().in_time
     return {
-        "charts": [write_chart(draw_delays(study), describe_delays(study))],
+        "charts": [write_chart(draw_delays(study), describe_delays(study), named=False)],
         "rho": None if rho is None else rho._asdict(),
         "advice": advice.reason,
         "meaning": advice.meaning,
@@ -104,7 +106,7 @@ def draw_belief_charts(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     return {
         "sentence": str(view.recommended),
         "outlook": "" if view.outlook is None else str(view.outlook),
-        "charts": [write_chart(draw_slice(along), describe_slice(view, along)) for along in view.slices],
+        "charts": [write_chart(draw_slice(along), describe_slice(view, along), named=False) for along in view.slices],
         "left_out": view.left_out,
         "pair": draw_pair_chart(view, arguments.get("pair")),
     }
@@ -127,7 +129,8 @@ def draw_pair_chart(view: StudyView, names: str | None) -> Chart | None:
     low, high = float(np.min(pair.mean)), float(np.max(pair.mean))
     settings = view.study.settings
     words = f"Over {pair.across.label} and {pair.up.label} the mean goes from {format_outcome(settings, low)} to "
-    chart = write_chart(draw_pair(pair), f"{words}{format_outcome(settings, high)}; the star is the recommended query.")
+    words += f"{format_outcome(settings, high)}; the star is the recommended query."
+    chart = write_chart(draw_pair(pair), words, named=False)
     return {**chart, "names": [pair.across.name, pair.up.name]}
 
 
@@ -141,11 +144,13 @@ def describe_slice(view: StudyView, along: BeliefSlice) -> str:
         at = float(along.x[row])
         return along.options[round(at)] if along.options is not None else f"{at:.4g}"
 
+    top, least = (format_outcome(settings, float(along.mean[row])) for row in (best, worst))
     interval = f"90 % interval {along.low[best]:.4g} to {along.high[best]:.4g}"
-    finest = f"Along {along.label} the mean is best at {place(best)}: {format_outcome(settings, float(along.mean[best]))}"
     if math.isclose(along.mean[best], along.mean[worst]):
         return f"Along {along.label} the mean is the same everywhere: {along.mean[best]:.4g}."
-    return f"{finest} ({interval}), and worst at {place(worst)}: {format_outcome(settings, float(along.mean[worst]))}."
+    return (
+        f"Along {along.label} the mean is best at {place(best)}: {top} ({interval}), worst at {place(worst)}: {least}."
+    )
 
 
 CHARTS: Mapping[str, Callable[[ServedStudy, Spec], dict[str, Any]]] = {

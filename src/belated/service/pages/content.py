@@ -137,10 +137,25 @@ def read_row(study: ServedStudy, trial: Trial, now: float, last: int) -> TrialRo
     )
 
 
-def list_columns(settings: Settings) -> list[str]:
-    """The titles of the params and the context."""
+@dataclass(frozen=True)
+class Column:
+    """A column of params or context."""
+
+    title: str
+    numeric: bool
+
+
+def list_columns(settings: Settings) -> list[Column]:
+    """The columns of the params and the context."""
     spaces = [settings.space, *([] if settings.context is None else [settings.context])]
-    return [space.format_label(name) for space in spaces for name in space.names]
+    places = [(space, i, name) for space in spaces for i, name in enumerate(space.names)]
+    return [Column(space.format_label(name), is_numeric(space, i)) for space, i, name in places]
+
+
+def is_numeric(space: Space, i: int) -> bool:
+    kinds = space.parameters
+    values = [row[i] for row in kinds.rows] if isinstance(kinds, Points) else getattr(kinds[i], "options", [])
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 @dataclass(frozen=True)
@@ -204,8 +219,8 @@ def find_newest(study: ServedStudy, now: float) -> Moment | None:
     return read_moment(getattr(events[-1], "at", None) or events[-1].asked_at, now) if events else None  # type: ignore[union-attr]
 
 
-def find_best(settings: Settings, numbers: Array, y: Array) -> tuple[str, int | None, Array]:
-    """The best outcome with its unit, whose it is, and the best so far by trial; of conversions, the share that came."""
+def find_best(settings: Settings, numbers: Sequence[int], y: Array) -> tuple[str, int | None, Array]:
+    """The best outcome with its unit, whose it is, and the best so far by trial; of conversions, their share."""
     if not len(y):
         return "", None, y
     if settings.outcomes == "conversion":
@@ -213,7 +228,7 @@ def find_best(settings: Settings, numbers: Array, y: Array) -> tuple[str, int | 
         return "", None, line
     line = settings.objective.sign * np.maximum.accumulate(settings.objective.sign * y)
     row = int(np.argmax(settings.objective.sign * y))
-    return format_outcome(settings, float(y[row])), int(numbers[row]), line
+    return format_outcome(settings, float(y[row])), numbers[row], line
 
 
 def draw_spark(line: Array) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from fastapi import FastAPI
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -17,7 +17,7 @@ from belated.service.access import Person
 from belated.service.bodies import parse_whole
 from belated.service.core import Service
 from belated.service.errors import find_status
-from belated.service.pages.assets import answer_asset, find_address
+from belated.service.pages.assets import answer_asset, find_address, find_unused_styles
 from belated.service.pages.content import (
     describe_question,
     list_columns,
@@ -45,6 +45,7 @@ SAFETY = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
 STATUSES = ("pending", "expired", "heard", "late", "failed", "counted")
 ORDERS = {"-number": "newest first", "number": "oldest first", "outcome": "by outcome, from the lowest",
           "-outcome": "by outcome, from the highest"}  # fmt: skip
+LATELY = 8  # events on the first page of a study
 TABS = (("", "Overview"), ("belief", "Belief"), ("delays", "Delays"), ("trials", "Trials"), ("history", "History"))
 
 Page = Callable[[Request, Person, ServedStudy], dict[str, Any]]
@@ -59,7 +60,7 @@ def make_templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.globals.update(asset=find_address, version=__version__, tabs=TABS, quote=quote)
+    templates.globals.update(asset=find_address, unused_styles=find_unused_styles, version=__version__, tabs=TABS)
     return templates
 
 
@@ -106,7 +107,7 @@ def add_pages(app: FastAPI) -> None:
 
         def answer(request: Request, person: Person) -> Response:
             study = service.studies.open(service.access.find_study(person, request.path_params["study"]))
-            shown = {
+            shown: dict[str, Any] = {
                 "study": study,
                 "settings": study.settings,
                 "summary": summarize(study),
@@ -115,7 +116,7 @@ def add_pages(app: FastAPI) -> None:
                 "api": f"/api/studies/{study.name}",
                 "tab": tab,
             }
-            return render(request, template, person, **shown, **read(request, person, study))
+            return render(request, template, person, 200, **shown, **read(request, person, study))
 
         add(f"/studies/{{study}}{path}", template, answer)
 
@@ -148,10 +149,12 @@ def add_pages(app: FastAPI) -> None:
 
     def read_overview(request: Request, person: Person, study: ServedStudy) -> dict[str, Any]:
         rows, out = list_out(study)
+        lines, _ = list_history(study, None, None, 0, LATELY)
         newest = study.read_trials([study.rounds])[0].context if study.rounds else None
         return {
             "rows": rows,
             "out": out,
+            "lines": lines,
             "columns": list_columns(study.settings),
             "contexts": list_fields(study.settings.context, newest),
             "by": choose(request, "by", ("trial", "time"), "trial"),

@@ -236,7 +236,7 @@
   });
   const drawn = new Map();  // figure -> what it shows
   const COLOURS = [["#0072B2", "blue"], ["rgba(0,114,178,0.2)", "band"], ["#E69F00", "orange"], ["#D55E00", "red"],
-    ["#8A8A8A", "grey"], ["rgba(128,128,128,0.25)", "line"]];
+    ["#8A8A8A", "grey"], ["rgba(128,128,128,0.25)", "line"], ["rgba(0,114,178,0.06)", "low"], ["rgba(0,114,178,0.9)", "high"]];
 
   async function draw(place, chart) {
     drawn.set(place, chart);
@@ -256,7 +256,7 @@
       hoverlabel: { bgcolor: style.getPropertyValue("--card").trim(), font: { color: style.getPropertyValue("--ink").trim() } },
     });
     for (const name of Object.keys(layout).filter(each => /^[xy]axis/.test(each)))
-      Object.assign(layout[name], { automargin: true, linecolor: layout[name].gridcolor });
+      Object.assign(layout[name], { automargin: true, ticks: "", linecolor: layout[name].gridcolor });
     find(".wait", plot)?.remove();
     await Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true, doubleClick: "reset" });
     place.dataset.drawn = String(1 + Number(place.dataset.drawn ?? 0));
@@ -323,6 +323,7 @@
         find(".plot", card).setAttribute("aria-hidden", "true");
         place.append(card);
       }
+      find("#key").hidden = !answer.charts.length;
       pair.hidden = !answer.pair;
       if (answer.pair) answer.pair.names.forEach((name, i) => { find("#pair-" + i).value = name; });
       await Promise.all([...answer.charts.map((chart, i) => draw(place.children[i], chart)),
@@ -354,7 +355,7 @@
       const body = await file.arrayBuffer();
       const found = await call(address(true), { body, type: "text/csv" });
       find("#import-found").hidden = false;
-      find("#import-words").textContent = found.sentence;
+      find("#import-words").textContent = [found.sentence, ...found.warnings].map(words => capital(finish(words))).join(" ");
       find("#import-words").focus();
       const key = makeKey();
       find("#import-now").onclick = async () => {
