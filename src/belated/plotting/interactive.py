@@ -223,8 +223,8 @@ def draw_pending(study: ViewedStudy) -> go.Figure:
     )
     if shown:
         figure.add_trace(bars)
-    for i, (what, at) in enumerate(lines):
-        mark_time(figure, at / unit, what, rows=i)
+    for i, (what, at) in enumerate(sorted(lines, key=lambda line: line[1])):
+        mark_time(figure, at / unit, what, rows=i % 2)
     figure.update_layout(**LAYOUT, title="Out now", showlegend=False, bargap=0.35)
     figure.update_xaxes(**AXIS, title=f"{name} out", range=[0, 1.08 * longest / unit or 1.0])
     figure.update_yaxes(type="category", showgrid=False)

@@ -14,6 +14,7 @@ from belated.cli.io.files import parse_json
 from belated.delays.wording import format_time
 from belated.errors import InvalidInput
 from belated.plotting.interactive import (
+    AXIS,
     describe_delay_marks,
     draw_delays,
     draw_outcomes,
@@ -47,7 +48,17 @@ def write_chart(figure: go.Figure, words: str, *, named: bool = True) -> Chart:
     """A figure without Plotly's own colours: the page has them.
 
     named  by a legend; else the page says what is drawn"""
-    figure.update_layout(template="none", title=None, showlegend=None if named else False)
+    above = 34 if named else 10 + 12 * min(2, len(figure.layout.annotations))  # a legend, or names of lines
+    figure.update_layout(
+        template="none",
+        title=None,
+        showlegend=named,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        margin={"l": 8, "r": 12, "t": above, "b": 8},
+        dragmode=False,
+    )
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(automargin=True, ticks="", linecolor=AXIS["gridcolor"])
     return {"figure": json.loads(figure.to_json()), "words": words}
 
 
@@ -79,11 +90,11 @@ def draw_pending_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     view = read_history_view(study)
     out, marks = find_out(view), describe_delay_marks(view)
     scale: Any = "clock" if view.by_clock else "rounds"
-    if not out:
-        return {"charts": [write_chart(draw_pending(study), f"Nothing is out. {marks}".strip())]}
-    (oldest, age), count = out[0], len(out)
-    words = f"{count} out; the oldest, trial {oldest.number}, for {format_time(age, scale)}"
-    return {"charts": [write_chart(draw_pending(study), f"{words}{f' ({marks})' if marks else ''}.")]}
+    words = "Nothing is out"
+    if out:
+        oldest, age = out[0]
+        words = f"{len(out):,} out; the oldest, trial {oldest.number}, for {format_time(age, scale)}"
+    return {"charts": [write_chart(draw_pending(study), f"{words}{f' ({marks})' if marks else ''}.", named=False)]}
 
 
 def draw_delay_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
@@ -91,7 +102,8 @@ def draw_delay_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     rho = study.delays().in_time
     return {
         "charts": [write_chart(draw_delays(study), describe_delays(study), named=False)],
-        "rho": None if rho is None else rho._asdict(),
+        "rho": "–" if rho is None else f"{100 * rho.estimate:.0f} %",
+        "rho_band": "" if rho is None else f"95 % confidence: {100 * rho.low:.0f} to {100 * rho.high:.0f} %",
         "advice": advice.reason,
         "meaning": advice.meaning,
         "warning": advice.warning,
@@ -104,7 +116,7 @@ def draw_belief_charts(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     if view.recommended is None:
         return {"charts": [], "sentence": "Nothing was heard yet, so nothing is believed.", "pair": None, "outlook": ""}
     return {
-        "sentence": str(view.recommended),
+        "sentence": f"Recommended: {view.recommended}.",
         "outlook": "" if view.outlook is None else str(view.outlook),
         "charts": [write_chart(draw_slice(along), describe_slice(view, along), named=False) for along in view.slices],
         "left_out": view.left_out,

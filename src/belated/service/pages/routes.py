@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from belated.errors import BelatedError, InvalidInput, NotSignedIn, UnknownStudy
+from belated.record.events import NAMES
 from belated.service.access import Person
 from belated.service.bodies import parse_whole
 from belated.service.core import Service
@@ -115,6 +116,7 @@ def add_pages(app: FastAPI) -> None:
                 "base": f"/studies/{study.name}",
                 "api": f"/api/studies/{study.name}",
                 "tab": tab,
+                "kinds": " ".join(NAMES.values()),
             }
             return render(request, template, person, 200, **shown, **read(request, person, study))
 
