@@ -1,4 +1,4 @@
-"""Where a study is kept in a test: in memory, in a SQLite file, in a PostgreSQL database."""
+"""Where a study is kept in a test: in memory, in a SQLite file, in a PostgreSQL database, at a server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from belated.record.state import State
 # Parameters of fixtures. PostgreSQL is a server that has to be started: `make test-faults` does.
 POSTGRES = pytest.param("postgres", marks=pytest.mark.faults)
 DURABLE = ("sqlite", POSTGRES)
-KINDS = ("memory", *DURABLE)
+SERVER = pytest.param("server", marks=pytest.mark.faults)  # a server of belated's, on a SQLite file
+KINDS = ("memory", *DURABLE, SERVER)
 GRID = belated.Points([i / 20 for i in range(21)])
 
 
@@ -40,6 +41,7 @@ class Place:
     clock: Clock = field(default_factory=Clock)
     opened: list[Study] = field(default_factory=list)
     ledgers: dict[Study, MemoryLedger] = field(default_factory=dict)  # of those in memory
+    store: str | None = None  # the url of what a server keeps its studies in
 
     @classmethod
     @contextmanager
@@ -50,16 +52,40 @@ class Place:
             url = f"sqlite:///{request.getfixturevalue('tmp_path')}/lab.db"
         elif kind == "postgres":
             url = request.getfixturevalue("postgres_url")
+        elif kind == "server":
+            with cls._serve(f"sqlite:///{request.getfixturevalue('tmp_path')}/lab.db") as place:
+                yield place
+            return
         place = cls(url)
         try:
             yield place
         finally:
             place.disconnect()
 
+    @classmethod
+    @contextmanager
+    def _serve(cls, store: str) -> Iterator[Place]:
+        """A server whose clock is the test's."""
+        pytest.importorskip("fastapi")
+        from tests.support.servers import run_server
+
+        clock = Clock()
+        with run_server(store, clock=clock) as running:
+            place = cls(running.url, clock, store=store)
+            try:
+                yield place
+            finally:
+                place.disconnect()
+
+    @property
+    def clocks(self) -> dict[str, Clock]:
+        """What a study is told of the clock: a server has its own."""
+        return {} if self.store is not None else {"clock": self.clock}
+
     def create(self, name: str = "lab", **said: Any) -> Study:
         if "algorithm" not in said:
             said.setdefault("silence", "unknown")
-        words = {"space": GRID, "seed": 7, "clock": self.clock, **said}
+        words = {"space": GRID, "seed": 7, **self.clocks, **said}
         study = Study.create(self.url, name, **words)
         if self.url is None:
             return self.in_memory(study, MemoryLedger())
@@ -70,7 +96,7 @@ class Place:
         """A second handle on the same study."""
         if self.url is None:
             return self.in_memory(study, self.ledgers[study])
-        second = Study.open(self.url, study.name or "", clock=self.clock)
+        second = Study.open(self.url, study.name or "", **self.clocks)
         self.opened.append(second)
         return second
 

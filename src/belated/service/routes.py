@@ -14,9 +14,10 @@ from starlette.responses import Response, StreamingResponse
 
 from belated.cli.io.rows import format_csv, format_json_lines
 from belated.errors import InvalidInput
+from belated.record.ledger.calls import KEY, write_json
 from belated.record.ledger.chain import Entry, Head, Tombstone
 from belated.record.ledger.shelf import Shelf
-from belated.remote.wire import KEY, to_plain, write_json
+from belated.remote.wire import to_plain
 from belated.service import schemas
 from belated.service.access import Person
 from belated.service.bodies import (

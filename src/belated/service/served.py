@@ -13,12 +13,12 @@ from typing import Any
 from belated.errors import Deleted, UnknownStudy
 from belated.record.events import Amended, Undone
 from belated.record.ledger import Ledger, Store, open_store
-from belated.record.ledger.chain import Entry, Head, Origin
+from belated.record.ledger.calls import BY_IDENTITY
+from belated.record.ledger.chain import Entry, Head, Origin, Tombstone
 from belated.record.ledger.shelf import Shelf
 from belated.record.locks import hold
 from belated.record.signing import NOBODY, Signature
 from belated.record.undoing import PastEvent
-from belated.remote.wire import BY_IDENTITY
 from belated.results import Trial
 from belated.settings import Settings
 from belated.study import AnEvent, Study
@@ -150,7 +150,8 @@ class ServedStudies:
         """The id of a study, given by its name or as id:...; None where there is none."""
         if study.startswith(BY_IDENTITY):
             identity = study.removeprefix(BY_IDENTITY)
-            return identity if identity in self._open or self.find_name(identity) is not None else None
+            known = identity in self._open or self.find_name(identity) is not None
+            return identity if known or self.find_tombstone(identity) is not None else None
         try:
             return str(self.store.ledger(study).identity)  # type: ignore[attr-defined]
         except LookupError:
@@ -158,6 +159,11 @@ class ServedStudies:
 
     def find_name(self, identity: str) -> str | None:
         return next((name for name, origin, _ in self.list_heads() if origin.identity == identity), None)
+
+    def find_tombstone(self, identity: str) -> Tombstone | None:
+        """What is left of a study that was deleted."""
+        found = self.store.use_studies(Shelf.list_tombstones)
+        return next((each for each in found if each.identity == identity), None)
 
     def list_heads(self) -> list[tuple[str, Origin, Head]]:
         """Name, origin and head of every study, of one moment."""
@@ -176,10 +182,8 @@ class ServedStudies:
     def _open_again(self, identity: str) -> ServedStudy:
         name = self.find_name(identity)
         if name is None:
-            for gone in self.store.use_studies(Shelf.list_tombstones):
-                if gone.identity == identity:
-                    raise Deleted(str(gone))
-            raise UnknownStudy
+            gone = self.find_tombstone(identity)
+            raise UnknownStudy if gone is None else Deleted(str(gone))
         spec = self.store.spec(name)
         ledger = self.store.ledger(name)
         if spec is None or ledger.identity != identity:  # type: ignore[attr-defined]
