@@ -132,6 +132,10 @@ class TooBusy(Unreachable):
     """The server has too much to do; try again later."""
 
 
+class TooOften(TooBusy):
+    """This was asked too often; try again in a moment."""
+
+
 class ServerFault(BelatedError, RuntimeError):
     """The server failed at this; its log says why."""
 

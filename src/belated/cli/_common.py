@@ -19,6 +19,7 @@ from belated import Study, studies
 from belated.cli.io.cells import NUMBER, parse_pairs, parse_params
 from belated.cli.io.files import find_cut_line
 from belated.errors import BelatedError, InvalidInput, UnknownStudy
+from belated.record.ledger import is_server
 from belated.record.ledger.passwords import mask_password
 from belated.record.signing import PERSON
 from belated.validation import NAME, format_names, format_value
@@ -46,6 +47,7 @@ def study_arguments(usage: str) -> Callable[[Function], Callable[..., Any]]:
             default=STORE,
             metavar="URL",
             callback=warn_of_password,
+            is_eager=True,  # --by looks at it
             help=f"Where the study is stored; or set BELATED_STORE.  [default: {STORE}]",
         )
         wrapped: Callable[..., Any] = arguments(store(function))
@@ -81,10 +83,15 @@ def by_option(function: Function) -> Function:
     return click.option(
         "--by",
         envvar=PERSON,
-        default=find_user,
+        callback=find_signer,
         metavar="NAME",
         help=f"Who does it; or set {PERSON}.  [default: the user's name]",
     )(function)
+
+
+def find_signer(ctx: click.Context, param: click.Parameter, by: str | None) -> str | None:
+    """Who was named; else the user of this shell. At a server it is whose token it is."""
+    return by if by is not None or is_server(ctx.params.get("url")) else find_user()
 
 
 def remark_option(function: Function) -> Function:

@@ -105,7 +105,7 @@ def _answer_refusal(request: Request, error: Exception) -> Response:
     if status == 500:
         log.error("%s: %s", request.url.path, error)
     response = answer_json(describe_error(error, getattr(request.state, "fields", ())), status)
-    if status == 503:
+    if status in (429, 503):
         response.headers["Retry-After"] = RETRY_AFTER
     if status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"

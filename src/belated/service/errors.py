@@ -28,6 +28,7 @@ STATUS: dict[type[BelatedError], int] = {
     errors.Taken: 409,
     errors.Deleted: 410,
     errors.TooLarge: 413,
+    errors.TooOften: 429,
     errors.Unavailable: 501,
     errors.Unregistered: 501,
     errors.Unreachable: 503,

@@ -151,10 +151,9 @@ def make_router(service: Service) -> APIRouter:
     # Studies ----------------------------------------------------------------------------------------------------------
 
     async def list_studies(request: Request) -> Response:
-        query = read_query(request, {"tombstones": parse_flag})
-
         def work() -> Response:
             person = find_person(service, request)
+            query = read_query(request, {"tombstones": parse_flag})
             seen = service.access.list_seen(person)
             plain: dict[str, Any] = {
                 "studies": [
@@ -193,10 +192,9 @@ def make_router(service: Service) -> APIRouter:
         return await run_in_threadpool(work)
 
     async def show(request: Request) -> Response:
-        read_query(request, {})
-
         def work() -> Response:
             _, study = open_study(request)
+            read_query(request, {})
             return answer_tagged(request, write_json(describe_study(service, study)))
 
         return await run_in_threadpool(work)
@@ -224,10 +222,9 @@ def make_router(service: Service) -> APIRouter:
         return await run_in_threadpool(work)
 
     async def show_trial(request: Request) -> Response:
-        read_query(request, {})
-
         def work() -> Response:
             _, study = open_study(request)
+            read_query(request, {})
             number = parse_whole(request.path_params["number"], "number")
             return answer_tagged(request, write_json(to_plain(study.trial(number))))
 
@@ -260,13 +257,11 @@ def make_router(service: Service) -> APIRouter:
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
     async def export(request: Request) -> Response:
-        query = read_query(request, {"format": parse_words})
-        kind = query.get("format", "csv")
-        if kind not in ("csv", "jsonl"):
-            raise InvalidInput(f"format must be csv or jsonl (got {format_value(kind)})")
-
         def work() -> Response:
             _, study = open_study(request)
+            kind = read_query(request, {"format": parse_words}).get("format", "csv")
+            if kind not in ("csv", "jsonl"):
+                raise InvalidInput(f"format must be csv or jsonl (got {format_value(kind)})")
             trials = study.trials()
             pieces = format_csv(study, trials) if kind == "csv" else format_json_lines(trials, study.events())
             media = "text/csv; charset=utf-8" if kind == "csv" else "application/x-ndjson"
@@ -321,7 +316,8 @@ def _make_endpoint(service: Service, verb: Verb) -> Endpoint:
     """The address of a verb."""
 
     async def endpoint(request: Request) -> Response:
-        body = await read_body(request, service.limits.body) if verb.method == "POST" else b""
+        most = service.limits.upload if verb.large else service.limits.body
+        body = await read_body(request, most) if verb.method == "POST" else b""
 
         def prepare() -> tuple[Person, str, dict[str, Any]]:
             person = find_person(service, request)

@@ -10,8 +10,9 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
-from belated.errors import Deleted, UnknownStudy
-from belated.record.events import Amended, Undone
+from belated.errors import Deleted, InvalidInput, Taken, UnknownStudy
+from belated.record.check import find_faults
+from belated.record.events import Amended, Event, Undone
 from belated.record.ledger import Ledger, Store, open_store
 from belated.record.ledger.calls import BY_IDENTITY
 from belated.record.ledger.chain import Entry, Head, Origin, Tombstone
@@ -27,7 +28,8 @@ from belated.study import AnEvent, Study
 class ServedStudy(Study):
     """A study with what a server needs besides: its id, its events as stored, and calls that may be repeated."""
 
-    def __init__(self, settings: Settings, ledger: Any, name: str, clock: Callable[[], float]) -> None:
+    def __init__(self, url: str, settings: Settings, ledger: Any, name: str, clock: Callable[[], float]) -> None:
+        self.url = url
         self.identity: str = ledger.identity
         self._start: Head = ledger.start
         self._hashes: list[bytes] = []  # of the events, in order, as far as somebody paged through them
@@ -110,6 +112,25 @@ class ServedStudy(Study):
         same = takewhile(lambda event: isinstance(event, Undone) and (event.at, event.key) == (at, None), rest)
         return [PastEvent(found.position + i, event) for i, event in enumerate([first, *same])]
 
+    def append_made(self, seen: Head, made: Sequence[Event]) -> Head:
+        """Write events that a client worked out from those up to `seen`, all or none; Taken if there are newer ones.
+
+        They are checked as `belated check` would: nothing that breaks a promise gets into the record."""
+        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
+            self._sync(turn)
+            if (self._head or self._start) != seen:
+                raise Taken
+            self._state.require_unlocked()
+            before = self.events()
+            try:
+                faults = find_faults(self._created, [*before, *made])
+            except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+                raise InvalidInput(f"these cannot be events of this study ({error})") from None
+            if faults:
+                raise InvalidInput(f"these cannot be events of this study ({faults[0]})")
+            self._write(lambda: list(made), NOBODY, turn)
+            return self._head or self._start
+
     def do_once(self, key: str, verb: Callable[[], Any]) -> Any:
         """Do something whose events are to have this key, so that the record shows that it was done."""
         self._once.key = key
@@ -188,7 +209,7 @@ class ServedStudies:
         ledger = self.store.ledger(name)
         if spec is None or ledger.identity != identity:  # type: ignore[attr-defined]
             raise UnknownStudy
-        return ServedStudy(Settings.of(spec), ledger, name, self.clock)
+        return ServedStudy(self.url, Settings.of(spec), ledger, name, self.clock)
 
     def forget(self, identity: str) -> None:
         """Let go of a study that was deleted."""
