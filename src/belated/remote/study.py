@@ -10,6 +10,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import wraps
 from typing import Any
 
 from belated.errors import BelatedError, Deleted, InvalidInput
@@ -250,11 +251,15 @@ class RemoteStudy(Study):
 
     # A whole run ------------------------------------------------------------------------------------------------------
 
-    def optimize(self, f: Callable[..., float], *args: Any, **said: Any) -> Run:
+    @wraps(Study.optimize)
+    def optimize(self, f: Callable[..., float], *args: Any, **said: Any) -> Run:  # type: ignore[override]
         with self._server.wait_longer(_find_patience()):
             return super().optimize(f, *args, **said)
 
-    async def optimize_async(self, f: Callable[..., Awaitable[float]], *args: Any, **said: Any) -> Run:
+    @wraps(Study.optimize_async)
+    async def optimize_async(  # type: ignore[override]
+        self, f: Callable[..., Awaitable[float]], *args: Any, **said: Any
+    ) -> Run:
         with self._server.wait_longer(_find_patience()):
             return await super().optimize_async(f, *args, **said)
 

@@ -111,7 +111,11 @@ class ServerConnection:
         while True:
             left = begun + self.gives_up - time.monotonic()
             try:
-                reply = self._try(method, path, body, key, max(left, 0.05) if attempt else max(self.gives_up, 0.05))
+                reply = self._try(method, path, body, key, max(left, 0.05))
+            except LOST as error:
+                self.close()  # the others are lost too
+                refusal, reason = None, " ".join(str(error).split()) or type(error).__name__
+            else:
                 if reply.status < 400:
                     return reply.plain
                 refusal = _read_refusal(reply, self.shown)
@@ -119,10 +123,6 @@ class ServerConnection:
                     return None
                 if not isinstance(refusal, TooBusy | WorkerLost | Unreachable):
                     raise refusal
-                reason = str(refusal)
-            except LOST as error:
-                self.close()  # the others are lost too
-                refusal, reason = None, " ".join(str(error).split()) or type(error).__name__
             pause = PAUSES[min(attempt, len(PAUSES) - 1)]
             attempt += 1
             if time.monotonic() + pause - begun >= self.gives_up:
