@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
 import belated
 from belated import Study
+from belated.record.events import Event
 from belated.record.ledger import Ledger, open_store
+from belated.record.ledger.calls import MADE
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.state import State
 
@@ -109,7 +111,7 @@ class Place:
 
     def ledger(self, study: Study) -> Ledger:
         """The study's events as its ledger has them, with the lock that asks queue on."""
-        return self.ledgers[study] if self.url is None else open_store(self.url).ledger(study.name or "")
+        return self.ledgers[study] if self.url is None else open_store(self.store or self.url).ledger(study.name or "")
 
     def in_memory(self, like: Study, ledger: MemoryLedger) -> Study:
         study = Study(like.original_settings, ledger, like.name, like.clock)
@@ -119,6 +121,12 @@ class Place:
     def disconnect(self) -> None:
         for study in self.opened:
             study.disconnect()
+
+
+def list_events(study: Study) -> list[Event]:
+    """The events of a study, without the keys that a client of a server makes where its user gave none."""
+    made = [(event, str(getattr(event, "key", None)).startswith(MADE)) for event in study.events()]
+    return [replace(event, key=None) if by_client else event for event, by_client in made]
 
 
 def state_of(study: Study) -> State:

@@ -205,6 +205,8 @@ class RemoteStudy(Study):
             ranges=_send(ranges, "ranges"),
             by=self._sign(by),
         )
+        if trial is None:
+            self._sync()  # the settings are others now
         return None if found is None else trial_from_dict(found)
 
     def find_undo(self, *, by: str | None = None) -> list[PastEvent]:
@@ -226,6 +228,8 @@ class RemoteStudy(Study):
             reason=None if reason is None else require_reason(reason),
             only=_send(only, "only"),
         )
+        if any(each["event"].get("number") is None for each in found):
+            self._sync()  # the settings are others now
         return [past_from_dict(each) for each in found]
 
     def close(self, *, lock: bool = False, by: str | None = None, remark: str | None = None) -> None:
