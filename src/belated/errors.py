@@ -2,6 +2,8 @@
 
 The last class is a warning."""
 
+import re
+
 
 class BelatedError(Exception):
     """Something went wrong in belated."""
@@ -130,9 +132,27 @@ class TooBusy(Unreachable):
     """The server has too much to do; try again later."""
 
 
+class TooOften(TooBusy):
+    """This was asked too often; try again in a moment."""
+
+
 class ServerFault(BelatedError, RuntimeError):
     """The server failed at this; its log says why."""
 
 
 class SilenceWarning(UserWarning):
     """The study's silence does not seem to fit its delays."""
+
+
+def _list_codes() -> dict[str, type[BelatedError]]:
+    found = [each for each in globals().values() if isinstance(each, type) and issubclass(each, BelatedError)]
+    return {re.sub(r"(?<!^)(?=[A-Z])", "_", each.__name__).lower(): each for each in found}
+
+
+CODES = _list_codes()  # every error by its code, which a server answers with: already_told is AlreadyTold
+_codes = {kind: code for code, kind in CODES.items()}
+
+
+def find_code(error: BelatedError) -> str:
+    """The code of an error; of a class of somebody's own, that of the nearest one that has a code."""
+    return next(_codes[kind] for kind in type(error).__mro__ if kind in _codes)

@@ -19,8 +19,8 @@ pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 pytest.importorskip("plotly")
 
-from belated.service.sign_in import make_code
-from tests.support.servers import Running, run_server
+from belated.service.sign_in import make_code  # noqa: E402
+from tests.support.servers import Running, run_server  # noqa: E402
 
 expect = playwright.expect
 DAY = 86400.0
@@ -291,13 +291,13 @@ def test_a_table_is_tried_before_it_is_imported(anna: Person, lab: Study, tmp_pa
     page = anna.open(lab, "/add")
     page.get_by_label("File").set_input_files(wrong)
     page.get_by_role("button", name="Try it, without writing").click()
-    expect(page.get_by_role("alert")).to_contain_text("import.csv:3: ")
+    expect(page.get_by_role("alert")).to_contain_text("upload.csv:3: ")
     page.get_by_label("File").set_input_files(right)
     page.get_by_role("button", name="Try it, without writing").click()
     expect(page.locator("#import-words")).to_contain_text(
         "Would import 2 rows: 2 new trials, 0 here before, 2 outcomes."
     )
-    expect(page.locator("#import-words")).to_contain_text("1 column left out: pan.")
+    expect(page.locator("#import-words")).to_contain_text("Left out, as no column of this study: pan.")
     assert Study.open(anna.server.store, lab.name or "").rounds == 5
     page.get_by_role("button", name="Import it").click()
     expect(page.get_by_role("status")).to_contain_text("Imported 2 rows: 2 new trials")

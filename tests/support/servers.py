@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -96,3 +99,51 @@ def run_server(
         service.streams.stop()
         server.should_exit = True
         thread.join(20)
+
+
+@dataclass
+class ServerProcess:
+    """`belated serve` in a process of its own."""
+
+    process: subprocess.Popen[str]
+    url: str
+    said: list[str]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(20)
+
+    def stop(self) -> float:
+        """SIGTERM; how long it takes to end."""
+        begun = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+        return time.monotonic() - begun
+
+    @property
+    def workers(self) -> list[int]:
+        """Its processes that choose."""
+        words = ["/usr/bin/pgrep", "-P", str(self.process.pid), "-f", "spawn_main"]
+        found = subprocess.run(words, capture_output=True, text=True, check=False)
+        return [int(word) for word in found.stdout.split()]
+
+
+@contextmanager
+def start_server(store: str, *options: str, port: int = 0) -> Iterator[ServerProcess]:
+    """`belated serve`, which is killed at the end of the block if it still runs."""
+    words = [sys.executable, "-c", "from belated.cli import main; main()", "serve", "--store", store]
+    process = subprocess.Popen(
+        [*words, "--port", str(port), *options], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert process.stdout is not None
+        said = [process.stdout.readline()]
+        assert said[0].startswith("Serving "), said
+        if "--open" not in options:
+            said.append(process.stdout.readline())
+        yield ServerProcess(process, said[0].split()[1], said)
+    finally:
+        process.kill()
+        process.wait(20)
+        if process.stdout is not None:
+            process.stdout.close()

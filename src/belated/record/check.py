@@ -167,6 +167,13 @@ def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport
     return CheckReport(findings=tuple(findings), remarks=tuple(remarks), heads=tuple(heads), **counts)
 
 
+def find_faults(settings: Settings, events: Sequence[Event]) -> list[str]:
+    """What is wrong with the events of a study, in sentences; for events that somebody else has made."""
+    found = list[str]()
+    _check_events(settings, events, lambda invariant, number, sentence: found.append(sentence))
+    return found
+
+
 def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Counter[str]:
     """I2-I7, I9, I12: every event against those before it."""
     state, last, at_ask = State(settings), 0, 0

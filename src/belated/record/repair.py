@@ -14,7 +14,6 @@ from belated.record.events import Adjusted, Asked, Event
 from belated.record.ledger import Store, open_store
 from belated.record.ledger.chain import Origin, Row, Tombstone, begin_chain, follow_chain
 from belated.record.ledger.rest import put_file_to_rest
-from belated.record.ledger.shelf import Shelf
 from belated.record.ledger.sqlite import SQLiteStore, copy_files, find_path, make_url
 from belated.record.new_file import make_new_file
 from belated.wording import format_count
@@ -40,7 +39,7 @@ def repair(url: str, new: Path) -> Repair:
         with _open_untouched(url) as place:
             gone = list[Tombstone]()
             with suppress(BelatedError):  # what is left of them may be damaged too
-                gone = place.use_studies(Shelf.list_tombstones)
+                gone = place.use_studies(lambda shelf: shelf.list_tombstones())
             for name in place.names():
                 try:
                     origin = place.find_origin(name)

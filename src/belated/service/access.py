@@ -118,7 +118,9 @@ class Access:
         return found
 
     def _refuse(self, connection: HTTPConnection) -> NoReturn:
-        self.slowdown.note_failure(find_address(connection))
+        address = find_address(connection)
+        self.slowdown.check(address)
+        self.slowdown.note_failure(address)
         raise NotSignedIn
 
     def _check_origin(self, connection: HTTPConnection, person: Person) -> None:

@@ -17,8 +17,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import belated
-from belated.errors import BelatedError, ServerFault, TooBusy
-from belated.remote.wire import TIME, find_code
+from belated.errors import BelatedError, ServerFault, TooBusy, find_code
+from belated.record.ledger.calls import TIME
 from belated.service.bodies import read_body, read_object
 from belated.service.core import Service
 from belated.service.errors import RETRY_AFTER, describe_error, find_status
@@ -107,7 +107,7 @@ def _answer_refusal(request: Request, error: Exception) -> Response:
     if status == 500:
         log.error("%s: %s", request.url.path, error)
     response = answer_json(describe_error(error, getattr(request.state, "fields", ())), status)
-    if status == 503:
+    if status in (429, 503):
         response.headers["Retry-After"] = RETRY_AFTER
     if status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"

@@ -58,6 +58,8 @@ class Service:
         check_sizes(arguments, self.limits.rows, self.limits.batch)
         if "by" in verb.fields and name not in UNSIGNED:
             arguments = sign(person, arguments)
+        if name == "append":
+            self._check_made(person, arguments["events"])
         job = Job(identity, name, arguments, key)
         if verb.place == "here":
             answer = await run_in_threadpool(do_job, self.studies, job)
@@ -66,6 +68,14 @@ class Service:
         if verb.writes and name != "delete":
             await self.announce(identity)
         return answer
+
+    def _check_made(self, person: Person, events: Any) -> None:
+        """Who sends events signs them; who adds queries may ask."""
+        for event in events if isinstance(events, list) else ():
+            if isinstance(event, dict) and event.get("event") in ("asked", "amended"):
+                self.access.require_scope(person, "ask")
+            if isinstance(event, dict) and event.get("by") is not None:
+                sign(person, {"by": event["by"]})
 
     async def announce(self, identity: str) -> None:
         """Tell those who follow a study that something happened."""

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from belated import errors
-from belated.errors import BelatedError
-from belated.remote.wire import find_code
+from belated.errors import BelatedError, find_code
 
 # By class; a class that is not here has the status of its nearest parent. What is not listed is a fault of ours.
 STATUS: dict[type[BelatedError], int] = {
@@ -29,6 +28,7 @@ STATUS: dict[type[BelatedError], int] = {
     errors.Taken: 409,
     errors.Deleted: 410,
     errors.TooLarge: 413,
+    errors.TooOften: 429,
     errors.Unavailable: 501,
     errors.Unregistered: 501,
     errors.Unreachable: 503,

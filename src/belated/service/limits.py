@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from belated.errors import TooBusy
+from belated.errors import TooOften
 
 MOST_KNOWN = 10_000  # people or addresses that are remembered
 
@@ -27,7 +27,7 @@ class Limits:
 
 
 class Rates:
-    """How many calls each person has made, as buckets that fill again; TooBusy where one is empty."""
+    """How many calls each person has made, as buckets that fill again; TooOften where one is empty."""
 
     def __init__(self, rate: float, seconds: float = 4.0) -> None:
         self._rate, self._most = rate, rate * seconds
@@ -43,7 +43,7 @@ class Rates:
             while len(self._buckets) > MOST_KNOWN:
                 self._buckets.popitem(last=False)
         if left < 0.0:
-            raise TooBusy(f"a token may make {self._rate:g} calls in a second; try again in a moment")
+            raise TooOften(f"a token may make {self._rate:g} calls in a second; try again in a moment")
 
 
 class Slowdown:
@@ -61,7 +61,7 @@ class Slowdown:
         wait = min(self._longest, 0.5 * 2.0 ** min(count - self._free, 20)) if count >= self._free else 0.0
         left = last + wait - time.monotonic()
         if left > 0:
-            raise TooBusy(f"too many attempts failed; try again in {left:.0f} s")
+            raise TooOften(f"too many attempts failed; try again in {left:.0f} s")
 
     def note_failure(self, address: str) -> None:
         with self._lock:

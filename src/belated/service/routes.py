@@ -14,9 +14,10 @@ from starlette.responses import Response, StreamingResponse
 
 from belated.cli.io.rows import format_csv, format_json_lines
 from belated.errors import InvalidInput
+from belated.record.ledger.calls import KEY, write_json
 from belated.record.ledger.chain import Entry, Head, Tombstone
 from belated.record.ledger.shelf import Shelf
-from belated.remote.wire import KEY, to_plain, write_json
+from belated.remote.wire import to_plain
 from belated.service import schemas
 from belated.service.access import Person
 from belated.service.bodies import (
@@ -29,7 +30,6 @@ from belated.service.bodies import (
 )
 from belated.service.core import Service, sign
 from belated.service.creating import create_study
-from belated.service.importing import KINDS, import_body
 from belated.service.served import ServedStudy
 from belated.service.verbs import LOOKS, WRITING, Verb
 from belated.validation import format_value
@@ -151,10 +151,9 @@ def make_router(service: Service) -> APIRouter:
     # Studies ----------------------------------------------------------------------------------------------------------
 
     async def list_studies(request: Request) -> Response:
-        query = read_query(request, {"tombstones": parse_flag})
-
         def work() -> Response:
             person = find_person(service, request)
+            query = read_query(request, {"tombstones": parse_flag})
             seen = service.access.list_seen(person)
             plain: dict[str, Any] = {
                 "studies": [
@@ -193,10 +192,9 @@ def make_router(service: Service) -> APIRouter:
         return await run_in_threadpool(work)
 
     async def show(request: Request) -> Response:
-        read_query(request, {})
-
         def work() -> Response:
             _, study = open_study(request)
+            read_query(request, {})
             return answer_tagged(request, write_json(describe_study(service, study)))
 
         return await run_in_threadpool(work)
@@ -224,10 +222,9 @@ def make_router(service: Service) -> APIRouter:
         return await run_in_threadpool(work)
 
     async def show_trial(request: Request) -> Response:
-        read_query(request, {})
-
         def work() -> Response:
             _, study = open_study(request)
+            read_query(request, {})
             number = parse_whole(request.path_params["number"], "number")
             return answer_tagged(request, write_json(to_plain(study.trial(number))))
 
@@ -260,13 +257,11 @@ def make_router(service: Service) -> APIRouter:
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
     async def export(request: Request) -> Response:
-        query = read_query(request, {"format": parse_words})
-        kind = query.get("format", "csv")
-        if kind not in ("csv", "jsonl"):
-            raise InvalidInput(f"format must be csv or jsonl (got {format_value(kind)})")
-
         def work() -> Response:
             _, study = open_study(request)
+            kind = read_query(request, {"format": parse_words}).get("format", "csv")
+            if kind not in ("csv", "jsonl"):
+                raise InvalidInput(f"format must be csv or jsonl (got {format_value(kind)})")
             trials = study.trials()
             pieces = format_csv(study, trials) if kind == "csv" else format_json_lines(trials, study.events())
             media = "text/csv; charset=utf-8" if kind == "csv" else "application/x-ndjson"
@@ -274,20 +269,6 @@ def make_router(service: Service) -> APIRouter:
             return StreamingResponse(pieces, media_type=media, headers=shown)
 
         return await run_in_threadpool(work)
-
-    async def import_(request: Request) -> Response:
-        body = await read_body(request, service.limits.upload)
-        query = read_query(request, {"format": parse_words, "dry_run": parse_flag})
-
-        def work() -> tuple[str, Any]:
-            person, study = open_study(request)
-            service.access.require_scope(person, "ask")
-            how = {"kind": query.get("format", "csv"), "by": sign(person, {})["by"], "dry": query.get("dry_run", False)}
-            return study.identity, import_body(service.studies, study.name or "", body, **how)
-
-        identity, plain = await run_in_threadpool(work)
-        await service.announce(identity)
-        return answer_json(plain)
 
     add("/studies", "GET", "list_studies", "Every study that the token may see.", list_studies,
         describe(schemas.OBJECT, {"tombstones": schemas.FLAG}, of_study=False))  # fmt: skip
@@ -312,15 +293,6 @@ def make_router(service: Service) -> APIRouter:
     add("/studies/{study}/export", "GET", "to_dataframe", "Every trial, as CSV or JSON lines.", export,
         describe(schemas.WORDS, {"format": {"type": "string", "enum": ["csv", "jsonl"]}}, kind="text/csv"))  # fmt: skip
 
-    add("/studies/{study}/import", "POST", "import",
-        "Add the trials of a file: all or none; dry_run only says what would happen.", import_, {
-            **describe(schemas.OBJECT, {"format": {"type": "string", "enum": list(KINDS)}, "dry_run": schemas.FLAG}),
-            "requestBody": {"required": True, "content": {
-                "text/csv": {"schema": schemas.WORDS, "example": "x,outcome\n0.25,0.64\n"},
-                "application/x-ndjson": {"schema": schemas.WORDS},
-            }},
-        })  # fmt: skip
-
     for verb in WRITING:
         extra = {**describe(verb.answer), **describe_body(verb.fields, verb.required, verb.example)}
         extra["parameters"] = [*extra["parameters"], KEY_PARAMETER]
@@ -344,7 +316,8 @@ def _make_endpoint(service: Service, verb: Verb) -> Endpoint:
     """The address of a verb."""
 
     async def endpoint(request: Request) -> Response:
-        body = await read_body(request, service.limits.body) if verb.method == "POST" else b""
+        most = service.limits.upload if verb.large else service.limits.body
+        body = await read_body(request, most) if verb.method == "POST" else b""
 
         def prepare() -> tuple[Person, str, dict[str, Any]]:
             person = find_person(service, request)

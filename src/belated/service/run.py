@@ -37,7 +37,9 @@ class StoppingServer(uvicorn.Server):
 def listen(host: str, port: int) -> socket.socket:
     """The socket to listen on; port 0 is any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family)
+    sock = socket.socket(
+        family, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )  # asyncio sends at once where it is TCP by name
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from belated.errors import InvalidInput, NotSignedIn
-from belated.remote.wire import write_json
+from belated.record.ledger.calls import write_json
 from belated.service.access import COOKIE, Access, find_address, make_csrf
 from belated.service.tokens import TokenRow
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 from belated.errors import InvalidInput, Unavailable
 from belated.record.ledger import Store
-from belated.record.ledger.sqlite import SQLiteStore
+from belated.record.ledger.sqlite import TOKENS, SQLiteStore
 from belated.settings import LONGEST_PERSON
 from belated.validation import format_names, format_value, require_words
 
@@ -25,7 +25,7 @@ Scope = Literal["read", "tell", "ask", "own"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)  # each may do what those before it may
 TokenKind = Literal["token", "code", "session"]
 WRITTEN_AS = re.compile(r"belated_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
-TABLE = "belated_tokens"
+TABLE = TOKENS
 TABLE_LOCK = 0x62656C62  # of PostgreSQL: held while the table is made
 MAKE = f"""
 CREATE TABLE IF NOT EXISTS {TABLE} (

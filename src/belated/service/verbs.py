@@ -5,13 +5,21 @@ Writing verbs are POST /api/studies/STUDY/VERB with a JSON object; looks are GET
 
 from __future__ import annotations
 
+import base64
+import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
-from belated.errors import Deleted, InvalidInput, SilenceWarning, TooLarge
-from belated.record.events import Undone
+from belated.cli.io.columns import describe_left_out
+from belated.cli.io.import_rows import describe_aging, describe_early, describe_import, import_file
+from belated.cli.io.transaction import apply_at_once
+from belated.errors import BelatedError, Deleted, InvalidInput, SilenceWarning, TooLarge
+from belated.record.events import Asked, Event, Undone, event_from_dict
+from belated.record.ledger.chain import Head
+from belated.record.signing import Signature
 from belated.remote.wire import to_plain
 from belated.service import schemas
 from belated.service.bodies import (
@@ -25,8 +33,9 @@ from belated.service.bodies import (
 from belated.service.served import ServedStudies, ServedStudy
 from belated.service.tokens import Scope
 from belated.service.workers import Job
-from belated.validation import Spec
+from belated.validation import Spec, format_value, require_whole
 
+MADE_ELSEWHERE = ("asked", "told", "converted", "counted", "repeated", "refused", "failed", "amended")
 Where = Literal["here", "ask", "look"]  # in the server's own process, or in a lane of another one
 
 
@@ -45,6 +54,7 @@ class Verb:
     do: Callable[[ServedStudy, Spec, str | None], Any]
     method: Literal["GET", "POST"] = "POST"
     parsers: Mapping[str, Callable[[str, str], Any]] = field(default_factory=dict)  # of a query's fields
+    large: bool = False  # whether a body may be as long as a file
 
     @property
     def writes(self) -> bool:
@@ -124,10 +134,6 @@ def _report(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
 
 
 def _plot(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
-    import base64
-    import tempfile
-    from pathlib import Path
-
     kind = arguments.pop("format", "png")
     if kind not in schemas.PICTURES:
         raise InvalidInput(f"format must be one of {', '.join(schemas.PICTURES)} (got {kind!r})")
@@ -159,6 +165,64 @@ def _chart(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
     from belated.service.pages.charts import draw_charts  # Plotly is loaded when the first chart is drawn
 
     return draw_charts(study, arguments)
+
+
+def _append(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
+    """What a client worked out: the rows of a file."""
+    events = [_read_made(plain, arguments.get("by")) for plain in arguments["events"]]
+    head = study.append_made(_read_head(arguments), events)
+    return {"position": head.position, "hash": head.hash.hex()}
+
+
+def _read_head(arguments: Spec) -> Head:
+    try:
+        return Head(require_whole(arguments["position"], "position"), bytes.fromhex(arguments["hash"]))
+    except (TypeError, ValueError):
+        raise InvalidInput(f"hash must be hexadecimal (got {format_value(arguments['hash'])})") from None
+
+
+def _read_made(plain: Any, by: str | None) -> Event:
+    """An event that a client may make: of trials that were tried elsewhere, never a choice."""
+    kind = plain.get("event") if isinstance(plain, dict) else None
+    if kind not in MADE_ELSEWHERE:
+        raise InvalidInput(f"an event must be one of {', '.join(MADE_ELSEWHERE)} (got {format_value(kind)})")
+    try:
+        event = event_from_dict(plain)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"this is no event ({error})") from None
+    chosen = isinstance(event, Asked) and not event.by_hand
+    if chosen or any(getattr(event, name, None) for name in ("fitted", "versions", "note", "fixed")):
+        raise InvalidInput("only queries that were given by hand can be sent; the others are asked for")
+    return replace(event, by=by) if event.by is None else event
+
+
+def _import(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
+    """The rows of a file as trials, all or none."""
+    kind, dry = arguments.get("format", "csv"), arguments.get("dry_run", False)
+    if kind not in schemas.TABLES:
+        raise InvalidInput(f"format must be one of {', '.join(schemas.TABLES)} (got {format_value(kind)})")
+    mapped = [arguments["map"]] if "map" in arguments else []
+    signature = Signature.of(arguments.get("by"), arguments.get("remark"))
+    with tempfile.TemporaryDirectory(prefix="belated-import-") as folder:
+        path = Path(folder) / f"upload.{kind}"
+        path.write_bytes(base64.b64decode(arguments["file"]))
+        try:
+            counts = apply_at_once(
+                study.url,
+                study.name or "",
+                lambda copy: import_file(copy, path, None, mapped, signature),
+                signature=signature,
+                asks=True,
+                dry=dry,
+            )
+        except BelatedError as error:
+            raise type(error)(str(error).replace(str(path), f"upload.{kind}")) from None
+    warnings = (describe_left_out(counts.left_out), describe_early(counts), describe_aging(counts, dry=dry))
+    return {
+        **to_plain(counts),
+        "sentence": describe_import(counts, dry=dry),
+        "warnings": [words for words in warnings if words],
+    }
 
 
 SIGNED = {"by": schemas.WORDS}
@@ -333,6 +397,40 @@ WRITING = (
         fields=SIGNED,
         answer=schemas.OBJECT,
         do=_refit,
+    ),
+    Verb(
+        name="append",
+        about="Write events that a client worked out from all events so far: the rows of a file. All or none.",
+        scope="tell",
+        place="ask",
+        large=True,
+        fields={
+            "position": schemas.WHOLE,
+            "hash": schemas.WORDS,
+            "events": {"type": "array", "items": schemas.OBJECT},
+            **SIGNED,
+        },
+        required=("position", "hash", "events"),
+        answer=schemas.OBJECT,
+        do=_append,
+    ),
+    Verb(
+        name="import",
+        about="Add the rows of a file, which is sent as base64; with dry_run, say what would happen.",
+        scope="ask",
+        place="ask",
+        large=True,
+        fields={
+            "file": schemas.WORDS,
+            "format": {"type": "string", "enum": list(schemas.TABLES)},
+            "dry_run": schemas.FLAG,
+            "map": schemas.WORDS,
+            **REMARKED,
+        },
+        required=("file",),
+        example={"file": "eCxvdXRjb21lCjAuNSwwLjcK", "format": "csv", "dry_run": True},
+        answer=schemas.OBJECT,
+        do=_import,
     ),
 )
 
@@ -528,7 +626,7 @@ def check_sizes(arguments: Mapping[str, Any], rows: int, batch: int) -> None:
     n = arguments.get("n")
     if isinstance(n, int) and n > batch:
         raise TooLarge(f"n may be {batch} at most (got {n})")
-    for name, most in (("contexts", batch), ("rows", rows), ("points", rows), ("trial", rows)):
+    for name, most in (("contexts", batch), ("rows", rows), ("points", rows), ("trial", rows), ("events", 4 * rows)):
         given = arguments.get(name)
         if isinstance(given, Iterable) and not isinstance(given, str | Mapping) and len(list(given)) > most:
             raise TooLarge(f"{name} may be {most} at most (got {len(list(given))})")

@@ -74,6 +74,7 @@ except ModuleNotFoundError:
 Result = TypeVar("Result")
 
 APPLICATION = 0x62656C61  # "bela", in the file's header
+TOKENS = "belated_tokens"  # a server's table, if there is one: belated.service.tokens
 LONGEST_ENDING = "-lock"  # of the files beside the database
 PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
 
@@ -231,6 +232,8 @@ class SQLiteStore:
             with hold(_using), closing(sqlite3.connect(path, isolation_level=None)) as target:
                 self.connection.backup(target)
                 target.execute("DELETE FROM place")  # it is another file
+                target.execute("PRAGMA secure_delete = ON")
+                target.execute(f"DROP TABLE IF EXISTS {TOKENS}")  # who may do what is no part of a backup
                 put_to_rest(target)
         except sqlite3.Error as error:
             raise self._explain_errors(error, "copied") from None

@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -209,14 +208,15 @@ def summarize(study: ServedStudy) -> StudySummary:
         closed=closed,
         locked=locked,
         patience=describe_patience(settings.patience),
-        newest=find_newest(study, now),
+        newest=find_newest(study),
         position=study.read_head().position,
     )
 
 
-def find_newest(study: ServedStudy, now: float) -> Moment | None:
-    events = study.events()
-    return read_moment(getattr(events[-1], "at", None) or events[-1].asked_at, now) if events else None  # type: ignore[union-attr]
+def find_newest(study: ServedStudy) -> Moment | None:
+    """When something happened last."""
+    lines, _ = list_history(study, None, None, 0, 1)
+    return lines[0].when if lines else None
 
 
 def find_best(settings: Settings, numbers: Sequence[int], y: Array) -> tuple[str, int | None, Array]:
@@ -320,21 +320,14 @@ def list_history(
     study: ServedStudy, trial: int | None, by: str | None, skip: int, size: int = ROWS
 ) -> tuple[list[HistoryLine], Paging]:
     """A page of what happened, the newest first: of one trial, of one person."""
-    events, now = study.events(), study.clock()
-    places = [
-        place
-        for place in range(len(events), 0, -1)
-        if (trial is None or getattr(events[place - 1], "number", None) == trial)
-        and (by is None or events[place - 1].by == by)
-    ]
-    entries = [describe_event(place, events[place - 1]) for place in places[skip : skip + size]]
-    return [HistoryLine(entry, read_moment(entry.at, now)) for entry in entries], Paging(len(places), skip, size)
+    places = study.find_events(trial, by)[::-1]
+    page = study.read_events(places[skip : skip + size])
+    return write_lines(page, study.clock()), Paging(len(places), skip, size)
 
 
-def list_people(study: ServedStudy, most: int = 100) -> list[str]:
-    """Who did something, in order of appearance."""
-    people = dict.fromkeys(event.by for event in study.events() if event.by is not None)
-    return list(islice(people, most))
+def write_lines(events: Sequence[PastEvent], now: float) -> list[HistoryLine]:
+    entries = [describe_event(past.position, past.event) for past in events]
+    return [HistoryLine(entry, read_moment(entry.at, now)) for entry in entries]
 
 
 @dataclass(frozen=True)
@@ -350,13 +343,10 @@ class UndoPreview:
 
 
 def preview_undo(study: ServedStudy, by: str | None) -> UndoPreview:
-    now = study.clock()
     try:
-        found: list[PastEvent] = study.find_undo(by=by)
+        return UndoPreview(write_lines(study.find_undo(by=by), study.clock()))
     except BelatedError as error:
         return UndoPreview((), str(error))
-    entries = [describe_event(past.position, past.event) for past in found]
-    return UndoPreview([HistoryLine(entry, read_moment(entry.at, now)) for entry in entries])
 
 
 def describe_question(settings: Settings) -> str:

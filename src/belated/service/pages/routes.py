@@ -25,7 +25,6 @@ from belated.service.pages.content import (
     list_fields,
     list_history,
     list_out,
-    list_people,
     list_trials,
     preview_undo,
     read_row,
@@ -208,7 +207,7 @@ def add_pages(app: FastAPI) -> None:
         return {
             "lines": lines,
             "paging": paging,
-            "people": list_people(study),
+            "people": study.list_people(),
             "by": by,
             "trial": trial,
             "kept": kept,

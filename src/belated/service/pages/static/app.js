@@ -10,8 +10,8 @@
 
   // Calls. What is thrown has the server's sentence; `lost` says that the same may be sent again.
 
-  async function call(address, { body, key, type = "application/json" } = {}) {
-    const headers = body === undefined ? {} : { "Content-Type": type, "Belated-CSRF": find("meta[name=csrf]")?.content ?? "" };
+  async function call(address, { body, key } = {}) {
+    const headers = body === undefined ? {} : { "Content-Type": "application/json", "Belated-CSRF": find("meta[name=csrf]")?.content ?? "" };
     if (key) headers["Idempotency-Key"] = key;
     const reply = await fetch(address, { method: body === undefined ? "GET" : "POST", headers, body }).catch(() => {
       throw { message: "The server does not answer. What you typed is still here; try again.", lost: true };
@@ -262,12 +262,17 @@
 
   // Importing, signing in and out
 
+  const readBase64 = file => new Promise((done, failed) => {
+    const reader = Object.assign(new FileReader(), { onload: () => done(reader.result.split(",")[1] ?? ""), onerror: failed });
+    reader.readAsDataURL(file);
+  });
+
   find("#import")?.addEventListener("submit", async event => {
     const form = event.target, file = find("#import-file").files[0], found = find("#import-found"), key = makeKey();
     const send = async dry => {
       clearErrors(form);
-      const body = await file.arrayBuffer();
-      return call(page.api + "/import?format=csv&dry_run=" + dry, { body, key: dry ? undefined : key, type: "text/csv" });
+      const body = JSON.stringify({ file: await readBase64(file), format: "csv", dry_run: dry });
+      return call(page.api + "/import", { body, key: dry ? undefined : key });
     };
     found.hidden = true;
     if (!file) return showError(form, { message: "Choose a file first" });
