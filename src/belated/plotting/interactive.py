@@ -89,7 +89,11 @@ def draw_outcomes(study: ViewedStudy, by: OutcomeAxis | None = None) -> go.Figur
     >>> [trace.x.tolist() for trace in draw_outcomes(study, "trial").data[1:]]
     [[2.0], [1.0]]
     """
-    view = read_history_view(study)
+    return show_outcomes(read_history_view(study), by)
+
+
+def show_outcomes(view: HistoryView, by: OutcomeAxis | None = None) -> go.Figure:
+    """`draw_outcomes` of what was read before."""
     lanes, y, places = find_lanes(view), list_outcomes(view), place_trials(view, by)
     rows = 2 if lanes else 1
     figure = make_subplots(
@@ -202,7 +206,11 @@ def draw_pending(study: ViewedStudy) -> go.Figure:
     >>> list(bars.y), list(bars.x)
     (['trial 3', 'trial 2'], [1.0, 2.0])
     """
-    view = read_history_view(study)
+    return show_pending(read_history_view(study))
+
+
+def show_pending(view: HistoryView) -> go.Figure:
+    """`draw_pending` of what was read before."""
     out = find_out(view)
     lines = list_delay_marks(view)
     longest = max([0.0, *(age for _, age in out), *(at for _, at in lines)])
@@ -271,7 +279,11 @@ def draw_delays(study: ViewedStudy) -> go.Figure:
     >>> draw_delays(study).layout.xaxis.title.text
     'rounds waited'
     """
-    view = read_history_view(study)
+    return show_delays(read_history_view(study))
+
+
+def show_delays(view: HistoryView) -> go.Figure:
+    """`draw_delays` of what was read before."""
     figure = go.Figure()
     if view.coming is not None:
         waited, share = view.coming

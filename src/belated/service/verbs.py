@@ -538,7 +538,7 @@ LOOKS = (
         place="look",
         method="GET",
         fields={
-            "chart": {"type": "string", "enum": ["progress", "pending", "delays", "belief"]},
+            "chart": {"type": "string", "enum": ["progress", "pending", "delays", "belief", "outlook"]},
             "by": {"type": "string", "enum": ["trial", "time"]},
             "context": schemas.CONTEXT_TEXT,
             "pair": {"type": "string", "description": 'two parameters, as JSON: ["x", "y"]'},

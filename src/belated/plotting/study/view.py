@@ -9,14 +9,14 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from belated.delays.report import DelayReport
 from belated.errors import NothingHeard, SilenceWarning
-from belated.learner.arrays import Array
+from belated.learner.arrays import Array, Mask
 from belated.learner.choice.problem import Hyperparameters
 from belated.learner.delays.survival import Survival, kaplan_meier
 from belated.learner.gp.kernels import Kernel
@@ -34,6 +34,7 @@ DOTS = 12  # an integer with at most this many values is drawn as dots
 COORDINATES = 12  # at most this many are drawn
 STATUSES = ("heard", "late", "pending", "expired", "failed", "counted")  # in the order in which they are listed
 SQUASHED = 0.6  # of an axis of time without any mark: then trials are counted instead
+BLOCK = 256  # trials whose nearness is computed together
 FEWEST = 6  # marks that can be squashed
 
 
@@ -207,6 +208,12 @@ def read_history_view(study: ViewedStudy) -> HistoryView:
 
 def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyView:
     """Everything that is drawn. The belief is in `context`; without one, in the context of the newest trial."""
+    view = read_belief_view(study, context)
+    return replace(view, outlook=find_outlook(study, view.context))
+
+
+def read_belief_view(study: ViewedStudy, context: Params | None = None) -> StudyView:
+    """The same without an outlook, which takes as long as all the rest."""
     history = read_history_view(study)
     trials = history.trials
     if study.settings.context is not None and context is None and trials:
@@ -221,7 +228,7 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
         best=best,
         recommended=recommended,
         expected="" if recommended is None else format_expected(recommended, study.settings.unit),
-        outlook=find_outlook(study, context),
+        outlook=None,
         context=context,
         slices=slices[:COORDINATES],
         left_out=max(0, len(slices) - COORDINATES),
@@ -278,21 +285,31 @@ def read_slices(study: ViewedStudy, trials: Sequence[Trial], here: Params, conte
     """The belief along every coordinate of the space, and then of the context."""
     fits = study.hyperparameters()
     kernel = fits[-1].gp.kernel if fits else study.settings.problem.kernel
-    spaces = ((study.settings.space, False), (study.settings.context, True))
+    heard = read_heard_rows(study.settings, trials, here, context)
+    around = () if study.settings.context is None else study.settings.context.widths
+    spaces = ((study.settings.space, False, sum(around)), (study.settings.context, True, 0))
     return [
-        read_slice(study, trials, kernel, space, i, here, context, of_context)
-        for space, of_context in spaces
+        read_slice(study, trials, heard, kernel, space, i, find_columns(space, i, first), here, context, of_context)
+        for space, of_context, first in spaces
         if space is not None
         for i in range(len(space.names))
     ]
 
 
+def find_columns(space: Space, i: int, first: int) -> slice:
+    """The columns of a parameter in the rows of the model, where those of its space begin with `first`."""
+    begin = first + sum(space.widths[:i])
+    return slice(begin, begin + space.widths[i])
+
+
 def read_slice(
     study: ViewedStudy,
     trials: Sequence[Trial],
+    heard: HeardRows,
     kernel: Kernel,
     space: Space,
     i: int,
+    columns: slice,
     here: Params,
     context: Params | None,
     of_context: bool,
@@ -321,15 +338,7 @@ def read_slice(
     def coordinate(trial: Trial) -> Any:
         return ((trial.context or {}) if of_context else trial.params)[name]
 
-    heard = [
-        (
-            place(coordinate(t)),
-            y,
-            measure_nearness(study, kernel, t, {name: coordinate(t)}, here, context, of_context),
-        )
-        for t in trials
-        if (y := find_value(t)) is not None and (t.status == "counted" or study.settings.outcomes == "real")
-    ]  # a single conversion beside silence says no rate
+    at = np.array([place(coordinate(t)) for t in heard.trials])
     order = np.argsort(x, kind="stable")
     return BeliefSlice(
         name=name,
@@ -339,7 +348,7 @@ def read_slice(
         low=belief.low[order],
         high=belief.high[order],
         here=(place(base[name]), at_here),
-        heard=np.array(heard, dtype=float).reshape(-1, 3),
+        heard=np.column_stack([at, heard.values, heard.measure_nearness(kernel, columns)]),
         pending=np.array([place(coordinate(t)) for t in trials if t.status == "pending"], dtype=float),
         options=None if labels is None else tuple(str(v) for v in drop_repeats(values)),
         dots=listed or labels is not None or (isinstance(kind, Integer) and len(values) <= DOTS),
@@ -349,26 +358,47 @@ def read_slice(
     )
 
 
-def measure_nearness(
-    study: ViewedStudy,
-    kernel: Kernel,
-    trial: Trial,
-    moved: Params,
-    here: Params,
-    context: Params | None,
-    of_context: bool,
-) -> float:
-    """k(x_s, x') / k(x', x'), where x' is the point of the slice with the trial's own coordinate: 1 on the slice."""
-    params, z = (here, {**(context or {}), **moved}) if of_context else ({**here, **moved}, context)
-    rows = []
-    for p, c in ((trial.params, trial.context), (params, z)):
-        if isinstance(study.settings.space.parameters, Points):
-            p = trial.params  # a list has no points in between
-        if study.settings.context is not None and isinstance(study.settings.context.parameters, Points):
-            c = trial.context
-        columns = [] if study.settings.context is None else [study.settings.context.encode(c or {})]
-        rows.append(np.concatenate([*columns, study.settings.space.encode(p)]))
-    return float(kernel(rows[0][None, :], rows[1][None, :])[0, 0] / kernel.variance)
+@dataclass(frozen=True)
+class HeardRows:
+    """The trials whose outcomes are drawn beside a belief, as rows of the model: the context, then the query."""
+
+    trials: Sequence[Trial]
+    values: Sequence[float]
+    rows: Array  # (k, D)
+    here: Array  # the recommended point in its context                  (D,)
+    listed: Mask  # columns of a list of points: it has none in between   (D,)
+
+    def measure_nearness(self, kernel: Kernel, columns: slice) -> Array:
+        """k(x_s, x') / k(x', x'), where x' is the point of the slice with the trial's own coordinate: 1 on the slice.
+
+        columns  of the coordinate along which the slice goes"""
+        own = self.listed.copy()
+        own[columns] = True
+        moved = np.where(own, self.rows, self.here)
+        blocks = [slice(i, i + BLOCK) for i in range(0, len(moved), BLOCK)]
+        near = [np.diagonal(kernel(self.rows[block], moved[block])) for block in blocks]
+        return np.concatenate([np.empty(0), *near]) / kernel.variance
+
+
+def read_heard_rows(settings: Settings, trials: Sequence[Trial], here: Params, context: Params | None) -> HeardRows:
+    """What was heard; of conversions the counts alone, since a single one beside silence says no rate."""
+    known = [t for t in trials if t.status == "counted" or settings.outcomes == "real"]
+    found = [(trial, value) for trial in known if (value := find_value(trial)) is not None]
+    heard, values = [trial for trial, _ in found], [value for _, value in found]
+    spaces = [settings.space] if settings.context is None else [settings.context, settings.space]
+
+    def encode(params: Iterable[Params], contexts: Iterable[Params | None]) -> Array:
+        around = [] if settings.context is None else [settings.context.encode_all([z or {} for z in contexts])]
+        return np.hstack([*around, settings.space.encode_all(params)])
+
+    listed = [np.full(sum(space.widths), isinstance(space.parameters, Points)) for space in spaces]
+    return HeardRows(
+        trials=heard,
+        values=values,
+        rows=encode([t.params for t in heard], [t.context for t in heard]),
+        here=encode([here], [context])[0],
+        listed=np.concatenate(listed),
+    )
 
 
 def list_values(kind: Parameter) -> list[Any]:

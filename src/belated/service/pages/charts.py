@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,20 +14,22 @@ import plotly.graph_objects as go
 from belated.cli.io.files import parse_json
 from belated.delays.wording import format_time
 from belated.errors import InvalidInput
+from belated.outlook.result import find_outlook
 from belated.plotting.interactive import (
     AXIS,
     describe_delay_marks,
-    draw_delays,
-    draw_outcomes,
     draw_pair,
-    draw_pending,
     draw_slice,
     find_out,
     find_pair,
+    show_delays,
+    show_outcomes,
+    show_pending,
 )
 from belated.plotting.study.outcomes import list_outcomes
 from belated.plotting.study.pair import find_strongest_pair
-from belated.plotting.study.view import BeliefSlice, StudyView, read_history_view, read_study_view
+from belated.plotting.study.view import BeliefSlice, HistoryView, StudyView, read_belief_view, read_history_view
+from belated.record.ledger.chain import Head
 from belated.report.content import describe_delays, format_outcome
 from belated.service.served import ServedStudy
 from belated.space.points import Points
@@ -34,6 +37,8 @@ from belated.validation import Spec, format_names, format_value
 from belated.wording import format_count
 
 Chart = dict[str, Any]  # figure, words
+FRESH = 5.0  # seconds for which ages are as good as new
+_views: WeakKeyDictionary[ServedStudy, tuple[Head, float, HistoryView]] = WeakKeyDictionary()
 
 
 def draw_charts(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
@@ -42,6 +47,15 @@ def draw_charts(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     if kind not in CHARTS:
         raise InvalidInput(f"chart must be one of {format_names(CHARTS)} (got {format_value(kind)})")
     return CHARTS[kind](study, arguments)
+
+
+def read_history(study: ServedStudy) -> HistoryView:
+    """What happened; the charts of one page share it."""
+    head, now = study.read_head(), study.clock()
+    known = _views.get(study)
+    if known is None or known[0] != head or not 0 <= now - known[1] < FRESH:
+        known = _views[study] = head, now, read_history_view(study)
+    return known[2]
 
 
 def write_chart(figure: go.Figure, words: str, *, named: bool = True) -> Chart:
@@ -66,17 +80,17 @@ def draw_progress_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     by = arguments.get("by")
     if by not in (None, "trial", "time"):
         raise InvalidInput(f"by must be trial or time (got {format_value(by)})")
-    return {"charts": [write_chart(draw_outcomes(study, by), describe_progress(study))]}
+    view = read_history(study)
+    return {"charts": [write_chart(show_outcomes(view, by), describe_progress(view))]}
 
 
-def describe_progress(study: ServedStudy) -> str:
+def describe_progress(view: HistoryView) -> str:
     """What the chart of outcomes shows, in words."""
-    view = read_history_view(study)
     y = list_outcomes(view)
     heard = np.isfinite(y)
     if not np.any(heard):
         return f"{format_count(len(view.trials), 'trial')}, and nothing heard yet."
-    settings = study.settings
+    settings = view.study.settings
     said = f"{int(np.sum(heard))} of {format_count(len(y), 'trial')} have an outcome"
     if view.conversions:
         return f"{said}."
@@ -87,21 +101,21 @@ def describe_progress(study: ServedStudy) -> str:
 
 
 def draw_pending_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
-    view = read_history_view(study)
+    view = read_history(study)
     out, marks = find_out(view), describe_delay_marks(view)
     scale: Any = "clock" if view.by_clock else "rounds"
     words = "Nothing is out"
     if out:
         oldest, age = out[0]
         words = f"{len(out):,} out; the oldest, trial {oldest.number}, for {format_time(age, scale)}"
-    return {"charts": [write_chart(draw_pending(study), f"{words}{f' ({marks})' if marks else ''}.", named=False)]}
+    return {"charts": [write_chart(show_pending(view), f"{words}{f' ({marks})' if marks else ''}.", named=False)]}
 
 
 def draw_delay_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     advice = study.advise()
     rho = study.delays().in_time
     return {
-        "charts": [write_chart(draw_delays(study), describe_delays(study), named=False)],
+        "charts": [write_chart(show_delays(read_history(study)), describe_delays(study), named=False)],
         "rho": "–" if rho is None else f"{100 * rho.estimate:.0f} %",
         "rho_band": "" if rho is None else f"95 % confidence: {100 * rho.low:.0f} to {100 * rho.high:.0f} %",
         "advice": advice.reason,
@@ -112,16 +126,23 @@ def draw_delay_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
 
 def draw_belief_charts(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     """The recommended query, a chart along each coordinate, and a heat map of two of them."""
-    view = read_study_view(study, arguments.get("context"))
+    view = read_belief_view(study, arguments.get("context"))
     if view.recommended is None:
-        return {"charts": [], "sentence": "Nothing was heard yet, so nothing is believed.", "pair": None, "outlook": ""}
+        return {"charts": [], "sentence": "Nothing was heard yet, so nothing is believed.", "pair": None}
     return {
         "sentence": f"Recommended: {view.recommended}.",
-        "outlook": "" if view.outlook is None else str(view.outlook),
         "charts": [write_chart(draw_slice(along), describe_slice(view, along), named=False) for along in view.slices],
         "left_out": view.left_out,
         "pair": draw_pair_chart(view, arguments.get("pair")),
     }
+
+
+def describe_outlook(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
+    """What more queries may bring, in words; it comes after the charts of the belief."""
+    trials = study.read_trials([study.rounds]) if study.rounds else []
+    context = arguments.get("context") or (trials[0].context if trials else None)
+    outlook = find_outlook(study, context)
+    return {"charts": [], "outlook": "" if outlook is None else str(outlook)}
 
 
 def draw_pair_chart(view: StudyView, names: str | None) -> Chart | None:
@@ -170,4 +191,5 @@ CHARTS: Mapping[str, Callable[[ServedStudy, Spec], dict[str, Any]]] = {
     "pending": draw_pending_chart,
     "delays": draw_delay_chart,
     "belief": draw_belief_charts,
+    "outlook": describe_outlook,
 }

@@ -231,18 +231,18 @@
     try {
       const answer = await call(address), several = find("template", place);
       if (form) clearErrors(form);
-      for (const each of every("[data-show]")) each.textContent = answer[each.dataset.show] ?? "";
-      const figures = several ? every("figure", place) : [place];
+      for (const each of every("[data-show]")) if (each.dataset.show in answer) each.textContent = answer[each.dataset.show];
+      const figures = several ? every("figure", place) : answer.charts.length ? [place] : [];
       while (figures.length > answer.charts.length) figures.pop().remove();
       while (figures.length < answer.charts.length) {
         figures.push(several.content.firstElementChild.cloneNode(true));
         place.append(figures.at(-1));
       }
-      if (several) place.dataset.drawn = figures.length;
-      if (pair) {
+      if (several) {
         pair.hidden = !answer.pair;
         answer.pair?.names.forEach((name, i) => { find("#pair-" + i).value = name; });
         if (answer.pair) draw(find("figure", pair), answer.pair);
+        place.dataset.drawn = figures.length;
       }
       await Promise.all(figures.map((figure, i) => draw(figure, answer.charts[i])));
     } catch (error) {
@@ -252,12 +252,12 @@
     }
   }
 
-  find("#context")?.addEventListener("submit", () => load(find("[data-chart]")));
+  find("#context")?.addEventListener("submit", () => load(find(".slices")));
   find("#pair-form")?.addEventListener("change", () => {
     const names = [0, 1].map(i => find("#pair-" + i).value), pair = find("#pair");
     if (names[0] === names[1]) return void find("figcaption", pair).replaceChildren("Choose two different ones.");
     pair.dataset.names = JSON.stringify(names);
-    load(find("[data-chart]"));
+    load(find(".slices"));
   });
 
   // Importing, signing in and out
