@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("fastapi")
+pytest.importorskip("jinja2")
 uvicorn = pytest.importorskip("uvicorn")
 
 from belated.service.app import make_app  # noqa: E402

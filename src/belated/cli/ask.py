@@ -17,9 +17,9 @@ from belated.cli._common import (
     study_arguments,
     suggest_command,
 )
-from belated.cli._format import format_note, format_query, format_value
+from belated.cli._format import format_note, format_query
 from belated.cli.io.cells import parse_context, parse_integer, parse_pairs, parse_params
-from belated.wording import format_table
+from belated.wording import format_table, format_value
 
 
 @click.command()

@@ -66,7 +66,7 @@ QUANTILES = (0.5, 0.9)  # of the delays, beside the trials that are out
 OutcomeAxis = Literal["trial", "time"]
 
 
-class Places(NamedTuple):
+class AxisPlaces(NamedTuple):
     """Where trials stand along an axis."""
 
     asked: Array  # (n,)
@@ -126,15 +126,17 @@ def show_outcomes(view: HistoryView, by: OutcomeAxis | None = None) -> go.Figure
     figure.update_layout(**LAYOUT, title=escape_text(view.title))
     figure.update_xaxes(**AXIS).update_yaxes(**AXIS)
     figure.update_xaxes(title=places.title, row=rows, col=1)
+    if lanes:
+        figure.update_yaxes(dtick=1, row=rows, col=1)  # every lane has its name, however low it is
     note_thinning(figure, [("outcomes", drawn, there), ("without an outcome", shown, silent)])
     return figure
 
 
-def place_trials(view: HistoryView, by: OutcomeAxis | None) -> Places:
+def place_trials(view: HistoryView, by: OutcomeAxis | None) -> AxisPlaces:
     """Where each trial stands along the axis of a chart."""
     if by == "trial":
         numbers = np.array([float(trial.number) for trial in view.trials])
-        return Places(numbers, np.where(np.isfinite(view.told), numbers, np.nan), float(len(numbers)), "trial")
+        return AxisPlaces(numbers, np.where(np.isfinite(view.told), numbers, np.nan), float(len(numbers)), "trial")
     if by == "time" and not view.dated:
         asked = np.array([trial.asked_at - view.start for trial in view.trials])
         heard = [t.told_at if t.counted_at is None else t.asked_at for t in view.trials]
@@ -143,7 +145,7 @@ def place_trials(view: HistoryView, by: OutcomeAxis | None) -> Places:
     else:
         asked, told, seconds, dated = view.asked, view.told, view.now, view.dated
     unit, name = choose_unit(seconds) if dated else (1.0, "rounds")
-    return Places(asked / unit, told / unit, seconds / unit, f"{name} since the first query" if dated else name)
+    return AxisPlaces(asked / unit, told / unit, seconds / unit, f"{name} since the first query" if dated else name)
 
 
 def find_steps(line: Array, most: int) -> Array:

@@ -17,6 +17,7 @@ def choose_marks(worth: Array, most: int) -> NDArray[np.intp]:
     worth  the larger, the better; NaN where nothing is known
 
     >>> import numpy as np
+    >>> from belated.plotting.thinning import choose_marks
     >>> choose_marks(np.array([0.0, 9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 4).tolist()
     [0, 1, 6, 7]
     """

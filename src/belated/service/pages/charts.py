@@ -36,7 +36,6 @@ from belated.space.points import Points
 from belated.validation import Spec, format_names, format_value
 from belated.wording import format_count
 
-Chart = dict[str, Any]  # figure, words
 FRESH = 5.0  # seconds for which ages are as good as new
 _views: WeakKeyDictionary[ServedStudy, tuple[Head, float, HistoryView]] = WeakKeyDictionary()
 
@@ -58,8 +57,8 @@ def read_history(study: ServedStudy) -> HistoryView:
     return known[2]
 
 
-def write_chart(figure: go.Figure, words: str, *, named: bool = True) -> Chart:
-    """A figure without Plotly's own colours: the page has them.
+def write_chart(figure: go.Figure, words: str, *, named: bool = True) -> Spec:
+    """A figure and its words; it is without Plotly's own colours: the page has them.
 
     named  by a legend; else the page says what is drawn"""
     above = 34 if named else 10 + 12 * min(2, len(figure.layout.annotations))  # a legend, or names of lines
@@ -145,7 +144,7 @@ def describe_outlook(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     return {"charts": [], "outlook": "" if outlook is None else str(outlook)}
 
 
-def draw_pair_chart(view: StudyView, names: str | None) -> Chart | None:
+def draw_pair_chart(view: StudyView, names: str | None) -> Spec | None:
     """The heat map of the pair that somebody chose, or of the one that matters most; None where there is no pair."""
     pair = None
     if names is None:

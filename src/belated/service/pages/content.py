@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from belated.cli._format import format_value
-from belated.cli.show import format_outcome as format_told
 from belated.errors import BelatedError
 from belated.learner.arrays import Array
 from belated.learner.delays.survival import spread_evenly
@@ -26,7 +24,7 @@ from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Real
 from belated.space.points import Points
-from belated.wording import format_count, format_duration
+from belated.wording import format_count, format_duration, format_value
 
 ROWS = 25  # of a page of a table
 OUT_ROWS = 50  # trials that are out, on the page where they are told
@@ -38,7 +36,7 @@ CALENDAR = (1e8, 1e11)  # seconds that are dates
 
 
 @dataclass(frozen=True)
-class Moment:
+class PageTime:
     """A time: how long ago, and exactly."""
 
     seconds: float
@@ -47,12 +45,12 @@ class Moment:
     iso: str  # empty where the clock has no calendar
 
 
-def read_moment(at: float, now: float) -> Moment:
+def read_moment(at: float, now: float) -> PageTime:
     ago = f"{format_duration(now - at)} ago"
     if not CALENDAR[0] <= at < CALENDAR[1]:
-        return Moment(at, ago, f"{at:g} s", "")
+        return PageTime(at, ago, f"{at:g} s", "")
     when = datetime.fromtimestamp(at, UTC)
-    return Moment(at, ago, f"{when:%Y-%m-%d %H:%M:%S} UTC", when.isoformat(timespec="seconds"))
+    return PageTime(at, ago, f"{when:%Y-%m-%d %H:%M:%S} UTC", when.isoformat(timespec="seconds"))
 
 
 @dataclass(frozen=True)
@@ -71,11 +69,10 @@ def list_fields(space: Space | None, values: Mapping[str, Any] | None = None) ->
     """A field for each parameter of a space, filled with the values of a query or context."""
     if space is None:
         return []
-    given = values or {}
-    return [make_field(space, i, given.get(name)) for i, name in enumerate(space.names)]
+    return [make_field(space, i, values) for i in range(len(space.names))]
 
 
-def make_field(space: Space, i: int, value: Any) -> Field:
+def make_field(space: Space, i: int, values: Mapping[str, Any] | None) -> Field:
     name = space.names[i]
     if isinstance(space.parameters, Points):
         seen = list(dict.fromkeys(row[i] for row in space.parameters.rows))
@@ -85,7 +82,7 @@ def make_field(space: Space, i: int, value: Any) -> Field:
         options = list(kind.options) if isinstance(kind, Choice) else []
         hint = describe_range(kind) if isinstance(kind, Real | Integer) else ""
     written = [(json.dumps(option), format_value(option)) for option in options]
-    shown = "" if value is None else json.dumps(value) if written else format_value(value)
+    shown = "" if values is None else json.dumps(values[name]) if written else format_value(values[name])
     return Field(i, name, space.format_label(name), written, hint, shown)
 
 
@@ -95,7 +92,7 @@ def describe_range(kind: Real | Integer) -> str:
 
 
 @dataclass(frozen=True)
-class TrialRow:
+class ListedTrial:
     """A trial as a row of a table."""
 
     number: int
@@ -104,7 +101,7 @@ class TrialRow:
     cells: Sequence[str]
     outcome: str
     flag: str  # what is odd about the outcome
-    asked: Moment
+    asked: PageTime
     age: str  # while it is out
     overdue: bool
     waited: str  # once it has ended
@@ -112,7 +109,7 @@ class TrialRow:
     trial: Trial
 
 
-def read_row(study: ServedStudy, trial: Trial, now: float, last: int) -> TrialRow:
+def read_row(study: ServedStudy, trial: Trial, now: float, last: int) -> ListedTrial:
     settings = study.settings
     around = () if settings.context is None else settings.context.names
     cells = [format_value(trial.params[name]) for name in settings.space.names]
@@ -120,12 +117,12 @@ def read_row(study: ServedStudy, trial: Trial, now: float, last: int) -> TrialRo
     out = trial.status in OUT
     rounds = "" if settings.patience.by_clock else f", {format_count(last + 1 - trial.number, 'round')}"
     waited = "" if trial.told_at is None or not trial.has_delay else format_duration(trial.told_at - trial.asked_at)
-    return TrialRow(
+    return ListedTrial(
         number=trial.number,
         status=trial.status,
         word=trial.failure or trial.status,
         cells=cells,
-        outcome=format_told(trial),
+        outcome=trial.describe_outcome(),
         flag="" if trial.outcome is None else settings.objective.flag(trial.outcome),
         asked=read_moment(trial.asked_at, now),
         age=f"{format_duration(now - trial.asked_at)}{rounds}" if out else "",
@@ -177,7 +174,7 @@ class StudySummary:
     closed: bool
     locked: bool
     patience: str
-    newest: Moment | None  # when something happened last
+    newest: PageTime | None  # when something happened last
     position: int
 
 
@@ -213,7 +210,7 @@ def summarize(study: ServedStudy) -> StudySummary:
     )
 
 
-def find_newest(study: ServedStudy) -> Moment | None:
+def find_newest(study: ServedStudy) -> PageTime | None:
     """When something happened last."""
     lines, _ = list_history(study, None, None, 0, 1)
     return lines[0].when if lines else None
@@ -291,7 +288,7 @@ class Paging:
         return self.skip + self.size if self.skip + self.size < self.total else None
 
 
-def list_out(study: ServedStudy) -> tuple[list[TrialRow], int]:
+def list_out(study: ServedStudy) -> tuple[list[ListedTrial], int]:
     """The trials that are out, the oldest first, and how many there are."""
     numbers = study.find_trials(OUT)
     now, last = study.clock(), study.rounds
@@ -301,7 +298,7 @@ def list_out(study: ServedStudy) -> tuple[list[TrialRow], int]:
 
 def list_trials(
     study: ServedStudy, statuses: Sequence[str] | None, order: str, skip: int
-) -> tuple[list[TrialRow], Paging]:
+) -> tuple[list[ListedTrial], Paging]:
     """A page of trials."""
     found, now, last = study.find_trials(statuses or None, order), study.clock(), study.rounds
     page = study.read_trials(found[skip : skip + ROWS])
@@ -313,7 +310,7 @@ class HistoryLine:
     """An event as a sentence, with its time."""
 
     entry: LogEntry
-    when: Moment
+    when: PageTime
 
 
 def list_history(

@@ -7,12 +7,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import FastAPI
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from belated.errors import BelatedError, InvalidInput, NotSignedIn, UnknownStudy
+from belated.errors import BelatedError, InvalidInput, NotSignedIn, Unavailable, UnknownStudy
 from belated.record.events import NAMES
 from belated.service.access import Person
 from belated.service.bodies import parse_whole
@@ -51,8 +50,12 @@ TABS = (("", "Overview"), ("belief", "Belief"), ("delays", "Delays"), ("trials",
 Page = Callable[[Request, Person, ServedStudy], dict[str, Any]]
 
 
-def make_templates() -> Environment:
+def make_templates() -> Any:
     """The templates; everything that they show is text unless it is written in a template."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise Unavailable('belated serve needs jinja2: pip install "belated[service]"') from error
     templates = Environment(
         loader=PackageLoader("belated.service.pages"),
         autoescape=True,
