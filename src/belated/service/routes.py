@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from belated.cli.io.rows import format_csv, format_json_lines
 from belated.errors import InvalidInput
-from belated.record.ledger.calls import KEY, write_json
+from belated.record.ledger.calls import KEY, STUDY, write_json
 from belated.record.ledger.chain import Entry, Head, Tombstone
 from belated.record.ledger.shelf import Shelf
 from belated.remote.wire import to_plain
@@ -338,11 +338,21 @@ def _make_endpoint(service: Service, verb: Verb) -> Endpoint:
             identity, answer = await run_in_threadpool(do_here)
             if verb.writes and verb.name != "delete":
                 await service.announce(identity)
-            return answer_json(answer)
+            return _name_study(service, identity, answer_json(answer))
         person, identity, arguments = await run_in_threadpool(prepare)
-        return answer_json(await service.do(person, identity, verb.name, arguments, key))
+        return _name_study(
+            service, identity, answer_json(await service.do(person, identity, verb.name, arguments, key))
+        )
 
     return endpoint
+
+
+def _name_study(service: Service, identity: str, answer: Response) -> Response:
+    """The answer, which says what the study is called now."""
+    name = service.studies.find_open_name(identity)
+    if name is not None:
+        answer.headers[STUDY] = name
+    return answer
 
 
 def _note_name(endpoint: Endpoint, name: str) -> Endpoint:
