@@ -2,7 +2,7 @@
 
     python -m benchmarks.service [--quick] [--folder FOLDER] [--no-postgres] [--no-optuna]
 
-pairs/s     ask + tell pairs of all clients together, each client in a process of its own, all on one study
+pairs/s     ask + tell pairs of all clients together, in four processes at most, all on one study
 calls/s     of all clients together, each in a thread of this process
 p50, p99    of the time that one call takes, seen by the client
 of appends  pairs/s as a share of bare appends of the same events, in the same run: no server, no reading, no choice
@@ -30,6 +30,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,9 +42,11 @@ from benchmarks.ledger import (
     Goal,
     Line,
     Place,
+    System,
+    Work,
     brief,
+    client,
     fill,
-    load,
     pairs,
     postgres_in,
     prepare,
@@ -52,6 +55,7 @@ from benchmarks.ledger import (
     table,
 )
 
+MOST_PROCESSES = 4  # of clients
 FULL = "full"  # the study with outcomes
 TELLS_WITHIN, MORE = 2.0, 1.0  # multiples of a bare append, and ms
 OF_APPENDS, P99_WHILE_ASKING = 0.5, 100.0
@@ -112,6 +116,49 @@ def serve_optuna(url: str) -> Iterator[str]:
         process.join()
 
 
+class Gathered:
+    """What the threads of one process did."""
+
+    def __init__(self) -> None:
+        self.works = list[Work]()
+        self._lock = threading.Lock()
+
+    def send(self, work: Work) -> None:
+        with self._lock:
+            self.works.append(work)
+
+
+def run_group(system: System, url: str, threads: int, seconds: float, start: Any, answer: Any) -> None:
+    """Some clients in one process."""
+    gathered = Gathered()
+    clients = [threading.Thread(target=client, args=(system, url, seconds, start, gathered)) for _ in range(threads)]
+    for each in clients:
+        each.start()
+    for each in clients:
+        each.join()
+    answer.send([replace(work, cpu=work.cpu / threads) for work in gathered.works])  # each has counted all of them
+
+
+def load_groups(system: System, url: str, clients: int, seconds: float) -> list[Work]:
+    """What the clients did, all of them at once, in a few processes."""
+    groups = min(clients, MOST_PROCESSES)
+    context = multiprocessing.get_context("spawn")
+    start = context.Barrier(clients)
+    pipes, children = [], []
+    for i in range(groups):
+        receiver, sender = context.Pipe(duplex=False)
+        threads = clients // groups + (i < clients % groups)
+        child = context.Process(target=run_group, args=(system, url, threads, seconds, start, sender))
+        child.start()
+        sender.close()
+        pipes.append(receiver)
+        children.append(child)
+    works = [work for pipe in pipes for work in pipe.recv()]
+    for child in children:
+        child.join()
+    return works
+
+
 def measure_pairs(plan: ServicePlan, place: Place) -> Iterator[Line]:
     """Pairs from few clients and from many: bare appends, Optuna's proxy, and the server, one after the other."""
     section = f"ask + tell, {place.title}"
@@ -119,18 +166,18 @@ def measure_pairs(plan: ServicePlan, place: Place) -> Iterator[Line]:
         who = f"{clients} client{'' if clients == 1 else 's'}"
         url = place.url("bare appends", f"service-{clients}")
         prepare("bare appends", url)
-        bare, error = summary(load("bare appends", url, clients, plan.seconds))
+        bare, error = summary(load_groups("bare appends", url, clients, plan.seconds))
         yield Line(section, f"bare appends, {who}", bare, (), error)
         if plan.optuna:
             url = place.url("Optuna", f"service-{clients}")
             prepare("Optuna", url)
             with serve_optuna(url) as proxy:
-                cells, error = summary(load("Optuna", proxy, clients, plan.seconds))
+                cells, error = summary(load_groups("Optuna", proxy, clients, plan.seconds))
             yield Line(section, f"Optuna's gRPC proxy, {who}", cells, (), error)
         url = place.url("belated", f"service-{clients}")
         prepare("belated", url)
         with serve(url) as server:
-            cells, error = summary(load("belated", server, clients, plan.seconds))
+            cells, error = summary(load_groups("belated", server, clients, plan.seconds))
         cells["of appends"] = cells["pairs/s"] / bare["pairs/s"]
         goals: tuple[Goal, ...] = (Goal("errors", "<=", 0),)
         if clients == 1:
