@@ -235,7 +235,12 @@ def pair_of(system: System, url: str) -> tuple[Callable[[], Any], Callable[[Any]
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    storage = optuna.storages.RDBStorage(url)
+    storage: Any
+    if url.startswith("grpc://"):  # its storage proxy, of benchmarks.service
+        host, port = url.removeprefix("grpc://").split(":")
+        storage = optuna.storages.GrpcStorageProxy(host=host, port=int(port))
+    else:
+        storage = optuna.storages.RDBStorage(url)
     theirs = optuna.load_study(study_name=STUDY, storage=storage, sampler=optuna.samplers.RandomSampler())
     reals: dict[str, Any] = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in NAMES}
     return lambda: theirs.ask(reals), lambda trial: theirs.tell(trial, sum(trial.params.values()))

@@ -731,6 +731,8 @@ class Interrupted(Clock):
 
 def test_a_choice_that_did_not_know_a_tell_is_replayed_without_it(place: Place) -> None:
     """A tell that comes between a choice and its writing: at a smaller position, and yet not known."""
+    if place.store is not None:
+        pytest.skip("a server has its own clock")
     clock = Interrupted(place.clock.now)
     study = place.create(space=LINE, initial=2, clock=clock)
     for _ in range(4):

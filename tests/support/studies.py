@@ -21,7 +21,8 @@ from belated.record.state import State
 POSTGRES = pytest.param("postgres", marks=pytest.mark.faults)
 DURABLE = ("sqlite", POSTGRES)
 SERVER = pytest.param("server", marks=pytest.mark.faults)  # a server of belated's, on a SQLite file
-KINDS = ("memory", *DURABLE, SERVER)
+NEAR = ("memory", *DURABLE)
+KINDS = (*NEAR, SERVER)
 GRID = belated.Points([i / 20 for i in range(21)])
 
 

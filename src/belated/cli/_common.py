@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from belated.cli.io.columns import describe_left_out
 from belated.cli.io.files import find_cut_line
 from belated.errors import BelatedError, InvalidInput, UnknownStudy
 from belated.record.ledger import is_server
+from belated.record.ledger.calls import TOKEN
 from belated.record.ledger.passwords import mask_password
 from belated.record.signing import PERSON
 from belated.validation import NAME, format_names, format_value
@@ -91,8 +93,9 @@ def by_option(function: Function) -> Function:
 
 
 def find_signer(ctx: click.Context, param: click.Parameter, by: str | None) -> str | None:
-    """Who was named; else the user of this shell. At a server it is whose token it is."""
-    return by if by is not None or is_server(ctx.params.get("url")) else find_user()
+    """Who was named; else whose token it is, at a server that needs one; else the user of this shell."""
+    signed = is_server(ctx.params.get("url")) and os.environ.get(TOKEN)
+    return by if by is not None or signed else find_user()
 
 
 def remark_option(function: Function) -> Function:

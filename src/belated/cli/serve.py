@@ -53,7 +53,11 @@ def run_server(url: str, host: str, port: int, workers: int, open_to_all: bool, 
     from belated.service.sign_in import make_code
 
     sock = listen(host, port)
-    service = Service(url, workers=workers, open_to_all=open_to_all)
+    try:
+        service = Service(url, workers=workers, open_to_all=open_to_all)
+    except BaseException:
+        sock.close()
+        raise
     app: Any = make_app(service)
     name = find_user() or "owner"
 

@@ -272,7 +272,10 @@ class RemoteStudy(Study):
     def _do(self, verb: str, done: type[BelatedError] | None = None, **plain: Any) -> Any:
         """Let the server do something; `done` is what it answers if an attempt before this one was successful."""
         said = {name: each for name, each in plain.items() if each is not None}
-        return self._server.post(f"{self._path}/{verb}", said, done=done)
+        return self._server.post(f"{self._path}/{verb}", said, done=done, note_name=self._note_name)
+
+    def _note_name(self, name: str) -> None:
+        self.name = name
 
     def _sign(self, by: str | None) -> str | None:
         """Who does it. A token says that by itself, unless somebody else is named."""

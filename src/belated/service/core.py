@@ -52,6 +52,19 @@ class Service:
 
         identity  the study's id, of access.find_study
         key       the same in every attempt: then it is done once"""
+        verb, job = VERBS[name], self.make_job(person, identity, name, arguments, key)
+        if verb.place == "here":
+            answer = await run_in_threadpool(do_job, self.studies, job)
+        else:
+            answer = await asyncio.wrap_future(self.pool.submit(job, verb.place))
+        if verb.writes and name != "delete":
+            await self.announce(identity)
+        return answer
+
+    def make_job(
+        self, person: Person, identity: str, name: str, arguments: Mapping[str, Any], key: str | None = None
+    ) -> Job:
+        """A verb of a study, signed, if somebody may do it and its arguments are not too much."""
         verb = VERBS[name]
         self.access.require_scope(person, verb.scope)
         check_fields(arguments, verb.fields, verb.required)
@@ -60,14 +73,7 @@ class Service:
             arguments = sign(person, arguments)
         if name == "append":
             self._check_made(person, arguments["events"])
-        job = Job(identity, name, arguments, key)
-        if verb.place == "here":
-            answer = await run_in_threadpool(do_job, self.studies, job)
-        else:
-            answer = await asyncio.wrap_future(self.pool.submit(job, verb.place))
-        if verb.writes and name != "delete":
-            await self.announce(identity)
-        return answer
+        return Job(identity, name, arguments, key)
 
     def _check_made(self, person: Person, events: Any) -> None:
         """Who sends events signs them; who adds queries may ask."""

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from belated.cli.io.rows import format_csv, format_json_lines
 from belated.errors import InvalidInput
-from belated.record.ledger.calls import KEY, write_json
+from belated.record.ledger.calls import KEY, STUDY, write_json
 from belated.record.ledger.chain import Entry, Head, Tombstone
 from belated.record.ledger.shelf import Shelf
 from belated.remote.wire import to_plain
@@ -31,7 +31,7 @@ from belated.service.bodies import (
 from belated.service.core import Service, sign
 from belated.service.creating import create_study
 from belated.service.served import ServedStudy
-from belated.service.verbs import LOOKS, WRITING, Verb
+from belated.service.verbs import LOOKS, WRITING, Verb, do_job
 from belated.validation import format_value
 
 STATUSES = ("pending", "heard", "late", "expired", "failed", "counted")
@@ -328,10 +328,31 @@ def _make_endpoint(service: Service, verb: Verb) -> Endpoint:
                 return person, identity, read_query(request, verb.parsers)
             return person, identity, read_object(body, request.headers.get("content-type"))
 
+        def do_here() -> tuple[str, Any]:
+            """All of it in one thread, where nobody else is needed."""
+            person, identity, arguments = prepare()
+            return identity, do_job(service.studies, service.make_job(person, identity, verb.name, arguments, key))
+
+        key = read_key(request)
+        if verb.place == "here":
+            identity, answer = await run_in_threadpool(do_here)
+            if verb.writes and verb.name != "delete":
+                await service.announce(identity)
+            return _name_study(service, identity, answer_json(answer))
         person, identity, arguments = await run_in_threadpool(prepare)
-        return answer_json(await service.do(person, identity, verb.name, arguments, read_key(request)))
+        return _name_study(
+            service, identity, answer_json(await service.do(person, identity, verb.name, arguments, key))
+        )
 
     return endpoint
+
+
+def _name_study(service: Service, identity: str, answer: Response) -> Response:
+    """The answer, which says what the study is called now."""
+    name = service.studies.find_open_name(identity)
+    if name is not None:
+        answer.headers[STUDY] = name
+    return answer
 
 
 def _note_name(endpoint: Endpoint, name: str) -> Endpoint:

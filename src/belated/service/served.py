@@ -255,6 +255,11 @@ class ServedStudies:
             raise UnknownStudy
         return ServedStudy(self.url, Settings.of(spec), ledger, name, self.clock)
 
+    def find_open_name(self, identity: str) -> str | None:
+        """What a study is called, as far as its handle has read."""
+        study = self._open.get(identity)
+        return None if study is None else study.name
+
     def forget(self, identity: str) -> None:
         """Let go of a study that was deleted."""
         with self._opening:

@@ -8,6 +8,7 @@ may be made again, with the same key.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import multiprocessing
 import os
@@ -63,6 +64,7 @@ class WorkerPool:
         self._ready = threading.Condition()
         self._closed = False
         self._looking = 0  # processes that look
+        self._at_work: set[int] = set()
         self._own = None if count else ThreadPoolExecutor(4)
         self._count = count
         self._processes: dict[int, Any] = {}
@@ -119,6 +121,8 @@ class WorkerPool:
     def _serve(self, me: int) -> None:
         """The life of a thread that hands jobs to a process of its own."""
         pipe: Connection | None = None
+        with contextlib.suppress(OSError):
+            pipe = self._start(me)  # before somebody waits for it
         while (found := self._take(me)) is not None:
             lane, job, future = found
             try:
@@ -132,7 +136,7 @@ class WorkerPool:
                 future.set_exception(error)
                 pipe = None
             finally:
-                self._finish(lane)
+                self._finish(me, lane)
         if pipe is not None:
             pipe.close()
 
@@ -146,21 +150,24 @@ class WorkerPool:
                 if lane is not None:
                     job, future = lane.jobs.popleft()
                     lane.busy, lane.last = True, me
+                    self._at_work.add(me)
                     self._looking += lane.name[1] == "look"
                     return lane, job, future
                 self._ready.wait()
 
     def _choose(self, me: int) -> Lane | None:
-        """The lane whose turn it is. One process is left for those who ask, if there is more than one."""
-        may_look = self._looking < max(1, self._count - 1)
-        waiting = [
-            lane for lane in self._lanes.values() if lane.jobs and not lane.busy and (may_look or lane.name[1] == "ask")
-        ]
-        return min(waiting, key=lambda lane: lane.last != me, default=None)  # of equals, the one that waited longest
+        """The lane whose turn it is, of those whose process is this one, or is at work; the first has waited longest.
 
-    def _finish(self, lane: Lane) -> None:
+        One process is left for those who ask, if there is more than one."""
+        may_look = self._looking < max(1, self._count - 1)
+        free = (lane for lane in self._lanes.values() if lane.jobs and not lane.busy)
+        ours = (lane for lane in free if lane.last in (None, me) or lane.last in self._at_work)
+        return next((lane for lane in ours if may_look or lane.name[1] == "ask"), None)
+
+    def _finish(self, me: int, lane: Lane) -> None:
         with self._ready:
             lane.busy = False
+            self._at_work.discard(me)
             self._looking -= lane.name[1] == "look"
             del self._lanes[lane.name]  # to the end of the row
             self._lanes[lane.name] = lane

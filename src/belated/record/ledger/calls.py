@@ -14,7 +14,7 @@ import secrets
 import ssl
 import time
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -25,6 +25,7 @@ from belated.validation import format_value
 from belated.version import __version__
 
 TIME = "Belated-Time"  # the server's clock, with every answer
+STUDY = "Belated-Study"  # what a study is called, with the answer of each of its verbs
 KEY = "Idempotency-Key"  # the same in every attempt at one call
 TOKEN = "BELATED_TOKEN"  # noqa: S105  (the variable of the environment that holds it)
 MADE = "call-"  # begins the keys that a client makes
@@ -47,10 +48,11 @@ def error_from_dict(plain: Mapping[str, Any]) -> BelatedError:
 
 
 class Replied:
-    """An answer: its status and its body as plain values."""
+    """An answer: its status, and its body as plain values."""
 
-    def __init__(self, status: int, plain: Any) -> None:
+    def __init__(self, status: int, plain: Any, study: str | None) -> None:
         self.status, self.plain = status, plain
+        self.study = study  # what the study is called now
 
 
 class ServerConnection:
@@ -93,9 +95,19 @@ class ServerConnection:
         words = {name: _write_word(value) for name, value in query.items() if value is not None}
         return self.call("GET", path + (f"?{urlencode(words)}" if words else ""))
 
-    def post(self, path: str, plain: Mapping[str, Any], *, done: type[BelatedError] | None = None) -> Any:
-        """Change something, once. done: what the server answers if it was done before"""
-        return self.call("POST", path, write_json(plain), f"{MADE}{secrets.token_urlsafe(18)}", done)
+    def post(
+        self,
+        path: str,
+        plain: Mapping[str, Any],
+        *,
+        done: type[BelatedError] | None = None,
+        note_name: Callable[[str], object] = lambda name: None,
+    ) -> Any:
+        """Change something, once.
+
+        done       what the server answers if it was done before
+        note_name  is told what the study is called now"""
+        return self.call("POST", path, write_json(plain), f"{MADE}{secrets.token_urlsafe(18)}", done, note_name)
 
     def call(
         self,
@@ -104,6 +116,7 @@ class ServerConnection:
         body: bytes | None = None,
         key: str | None = None,
         done: type[BelatedError] | None = None,
+        note_name: Callable[[str], object] = lambda name: None,
     ) -> Any:
         """The answer to a call, as plain values; the error that the server raised; or Unreachable, after a while."""
         begun, attempt, reason = time.monotonic(), 0, ""
@@ -117,6 +130,8 @@ class ServerConnection:
                 refusal, reason = None, " ".join(str(error).split()) or type(error).__name__
             else:
                 if reply.status < 400:
+                    if reply.study is not None:
+                        note_name(reply.study)
                     return reply.plain
                 refusal = _read_refusal(reply, self.shown)
                 if attempt and done is not None and isinstance(refusal, done):
@@ -163,7 +178,7 @@ class ServerConnection:
         if now is not None:
             with contextlib.suppress(ValueError):
                 self._offset = float(now) - time.monotonic()
-        return Replied(answer.status, _parse(raw, answer.getheader("Content-Type", "")))
+        return Replied(answer.status, _parse(raw, answer.getheader("Content-Type", "")), answer.getheader(STUDY))
 
     def _take(self, timeout: float) -> http.client.HTTPConnection:
         """A connection for this call alone."""
