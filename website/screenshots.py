@@ -24,7 +24,7 @@ from belated.service.run import listen
 
 DAY = 86400.0
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "images"
-KEPT = {"dashboard-desk.png": ("light", 1280, 900), "dashboard-phone.png": ("dark", 390, 844)}
+KEPT = {"dashboard-desk.png": ("light", 1280, 960), "dashboard-phone.png": ("dark", 390, 844)}
 
 
 def make_studies(url: str, now: float) -> None:
@@ -64,9 +64,9 @@ def make_lab(url: str, now: float) -> Study:
     )
 
     def extract(params: Mapping[str, Any]) -> float:
-        bend = ((params["temperature"] - 63) / 9) ** 2 + abs(params["stages"] - 5)
-        slow = 3 * abs(math.log10(params["rate"] / 0.02))
-        return float(round(88 - bend - slow + 4 * (params["solvent"] == "ethanol"), 1))
+        bend = ((params["temperature"] - 63) / 7) ** 2 + 3 * abs(params["stages"] - 5)
+        slow = 14 * abs(math.log10(params["rate"] / 0.02))
+        return float(round(max(4.0, 88 - bend - slow + 5 * (params["solvent"] == "ethanol")), 1))
 
     for i in range(40):
         clock[0] = start + i * 0.395 * DAY

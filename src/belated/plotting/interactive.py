@@ -95,10 +95,9 @@ def draw_outcomes(study: ViewedStudy, by: OutcomeAxis | None = None) -> go.Figur
 def show_outcomes(view: HistoryView, by: OutcomeAxis | None = None) -> go.Figure:
     """`draw_outcomes` of what was read before."""
     lanes, y, places = find_lanes(view), list_outcomes(view), place_trials(view, by)
-    rows = 2 if lanes else 1
-    figure = make_subplots(
-        rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.04, row_heights=[0.8, 0.2] if lanes else [1.0]
-    )
+    rows, below = 2 if lanes else 1, 0.05 + 0.08 * len(lanes)  # of the height
+    heights = [1 - below, below] if lanes else [1.0]
+    figure = make_subplots(rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.04, row_heights=heights)
     there = np.isfinite(view.told)
     if np.any(there):
         at, line = compute_progress(view, y, places.asked, places.told)

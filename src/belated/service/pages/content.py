@@ -257,7 +257,7 @@ def list_attention(study: ServedStudy, counts: Mapping[str, int], closed: bool, 
         found.append("nothing asked yet")
     elif not heard and not counts.get("counted"):
         found.append("nothing heard yet")
-    elif heard >= 3 and not study.hyperparameters():
+    elif heard >= 3 and not closed and not study.hyperparameters():
         found.append("never fitted")
     return found
 
