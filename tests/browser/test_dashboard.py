@@ -128,7 +128,7 @@ def test_a_link_signs_in_once_and_leaves_nothing_in_the_address(browser: Any, se
     expect(person.page).to_have_url(f"{server.url}/")
     expect(person.page.get_by_text("anna, may own")).to_be_visible()
     person.page.get_by_role("button", name="Sign out").click()
-    expect(person.page).to_have_url(f"{server.url}/sign-in")
+    expect(person.page).to_have_url(f"{server.url}/sign-in?next=%2F")
     person.page.goto(f"{server.url}/sign-in#{code}")
     expect(person.page.get_by_role("alert")).to_contain_text("this code is not known", ignore_case=True)
     assert "#" not in person.page.url
@@ -262,6 +262,7 @@ def test_fail_amend_add_close_and_open_again(anna: Person, lab: Study) -> None:
     page.get_by_label("stages").fill("4")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("(got 95")
+    expect(page.get_by_label("heat (°C)")).to_be_focused()
     page.get_by_label("heat (°C)").fill("60.5")
     page.get_by_label("solvent").select_option(label=BOLD)
     page.get_by_label("yield (%)").fill("71")
@@ -393,3 +394,39 @@ def test_a_page_is_read_before_plotly_is_there(browser: Any, server: Running, la
     expect(page.get_by_role("status")).to_contain_text("Told 50 of trial 5")
     assert held.is_set()
     person.context.close()
+
+
+def test_the_belief_is_that_of_the_context_that_is_chosen(anna: Person) -> None:
+    study = Study.create(
+        anna.server.store,
+        "contextual",
+        space={"x": Real(0, 1)},
+        context={"who": Choice("f", "m"), "age": Real(0, 9)},
+        silence="unknown",
+        seed=3,
+    )
+    for i in range(8):
+        x, who = i / 8, "fm"[i % 2]
+        study.add({"x": x}, x if who == "f" else 1 - x, context={"who": who, "age": 4.5})
+    page = anna.open(study, "/belief")
+    anna.see_charts()
+    said = page.locator("[data-show=sentence]")
+    expect(said).to_contain_text("in the context who = m, age = 4.5")
+    page.get_by_label("who").select_option("f")
+    page.get_by_role("button", name="Show in this context").click()
+    expect(said).to_contain_text("in the context who = f, age = 4.5")
+    page.get_by_label("age").fill("12")
+    page.get_by_label("age").press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("Context age: value must be between 0.0 and 9.0 (got 12).")
+    expect(page.get_by_label("age")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("age")).to_be_focused()
+    page.get_by_label("age").fill("4")
+    page.get_by_label("age").press("Enter")
+    expect(said).to_contain_text("in the context who = f, age = 4")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    anna.open(study)
+    page.get_by_text("in which context").click()
+    page.get_by_label("who").select_option("f")
+    page.get_by_role("button", name="Ask for the next query").click()
+    expect(page.get_by_role("status")).to_contain_text("who f, age 4.5")
+    anna.troubles = [trouble for trouble in anna.troubles if "400" not in trouble]

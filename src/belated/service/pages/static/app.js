@@ -6,15 +6,15 @@
   const page = document.body.dataset;
   const capital = words => words.charAt(0).toUpperCase() + words.slice(1);
   const finish = words => capital(/[.!?…]$/.test(words) ? words : words + ".");
-  const makeKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, "0")).join("");
+  const makeKey = () => [...crypto.getRandomValues(new Uint32Array(4))].map(part => part.toString(36)).join("-");
 
-  // Calls. What is thrown has the server's sentence; `lost` says that the same may be sent again.
+  // Calls: what is thrown has the server's sentence; `lost`: the same may be sent again
 
   async function call(address, { body, key } = {}) {
     const headers = body === undefined ? {} : { "Content-Type": "application/json", "Belated-CSRF": find("meta[name=csrf]")?.content ?? "" };
     if (key) headers["Idempotency-Key"] = key;
     const reply = await fetch(address, { method: body === undefined ? "GET" : "POST", headers, body }).catch(() => {
-      throw { message: "The server does not answer. What you typed is still here; try again.", lost: true };
+      throw { message: "The server does not answer; try again.", lost: true };
     });
     const plain = await reply.json().catch(() => null);
     if (reply.ok) return plain;
@@ -22,11 +22,9 @@
     throw { message: "The server answered " + reply.status, lost: reply.status >= 500, ...plain?.error };
   }
 
-  // What was done, and what was refused
+  // What was done or refused
 
-  function say(words) {
-    find("#status").textContent = words;
-  }
+  const say = words => { find("#status").textContent = words; };
 
   /* Go to a page that says what was done. */
   function leave(address, words) {
@@ -37,8 +35,9 @@
 
   function showError(form, error) {
     if (!error.message) throw error;
-    const named = error.field ?? error.message.split(/[\s:]/, 1)[0], fields = every("[data-field]", form);
-    const field = fields.find(each => each.dataset.field === named) ?? fields[0];
+    const about = error.message.split(":")[0], fields = every("[data-field]", form);  // "context age: value must be ..."
+    const field = fields.find(each => about.endsWith(each.dataset.field))
+      ?? fields.find(each => each.dataset.field === error.field) ?? fields[0];
     const words = Object.assign(document.createElement("p"), { className: "error", id: makeKey(), textContent: finish(error.message) });
     words.setAttribute("role", "alert");
     (field?.closest(".field") ?? form).append(words);
@@ -112,14 +111,13 @@
       await settle(form, verb, made, beside);
     } catch (error) {
       if (!error.lost) delete form.dataset.sent;
-      button.disabled = false;
       showError(form, error);
     } finally {
       button.disabled = false;
     }
   }
 
-  /* Refresh, and put the focus where one goes on: on the new query's field, or on that of the next one. */
+  /* Refresh, and put the focus on the new query's field, or on that of the next one. */
   async function settle(form, verb, made, beside) {
     if (verb === "tell") {
       form.reset();
@@ -141,7 +139,7 @@
     if (event.target.matches("[data-auto] select, [data-auto] [type=checkbox]")) event.target.form.requestSubmit();
   });
 
-  // Updates: the page is fetched again, and what is live in it replaced, unless somebody is typing there
+  // Updates: what is live in the page is replaced, unless somebody is typing there
 
   const isBusy = place => place.contains(document.activeElement)
     || every("input", place).some(field => field.value !== field.defaultValue);
@@ -179,28 +177,24 @@
 
   function follow() {
     const stream = new EventSource(page.api + "/stream?after=" + page.position), sign = find("#live");
-    const show = words => {
+    stream.onopen = stream.onerror = event => {
       sign.hidden = false;
-      sign.classList.toggle("lost", words !== "live");
-      find("span", sign).textContent = words;
-    };
-    stream.onopen = () => show("live");
-    stream.onerror = () => {
-      show("connecting …");
+      sign.classList.toggle("lost", event.type === "error");
+      find("span", sign).textContent = event.type === "error" ? "connecting …" : "live";
       if (stream.readyState === EventSource.CLOSED) setTimeout(follow, 5000);
     };
     for (const kind of page.kinds.split(" ")) stream.addEventListener(kind, event => {
       page.position = event.lastEventId;
       clearTimeout(waiting);
-      waiting = setTimeout(refresh, 250);
+      waiting = setTimeout(refresh, 250);  // once for many
     });
     addEventListener("pagehide", () => stream.close());
   }
 
-  // Charts: figures of the server's, in the colours of this page
+  // Charts, in the colours of this page
 
   const plotly = new Promise(ready => find("#plotly")?.addEventListener("load", () => ready(window.Plotly)));
-  const drawn = new Map();  // what each figure shows
+  const drawn = new Map(), asked = new Map();  // what places show, and what they wait for
   const COLOURS = { "#0072B2": "blue", "rgba(0,114,178,0.2)": "band", "#E69F00": "orange", "#D55E00": "red", "#8A8A8A": "grey",
     "rgba(128,128,128,0.25)": "line", "rgba(0,114,178,0.06)": "low", "rgba(0,114,178,0.9)": "high" };
 
@@ -223,13 +217,15 @@
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((chart, place) => draw(place, chart)));
 
-  /* Fetch and draw what belongs to a place: one chart, or as many as there are; with them come sentences. */
+  /* Fetch and draw what belongs to a place: one chart or several, and sentences. */
   async function load(place) {
-    const address = new URL(place.dataset.chart, location.href), form = find("#context"), pair = find("#pair");
+    const address = new URL(place.dataset.chart, location.href), form = find("#context"), pair = find("#pair"), several = find("template", place);
     if (form) address.searchParams.set("context", JSON.stringify(collect(form).context));
     if (pair?.dataset.names) address.searchParams.set("pair", pair.dataset.names);
     try {
-      const answer = await call(address), several = find("template", place);
+      asked.set(place, address);
+      const answer = await call(address);
+      if (asked.get(place) !== address) return;  // something newer is on its way
       if (form) clearErrors(form);
       for (const each of every("[data-show]")) if (each.dataset.show in answer) each.textContent = answer[each.dataset.show];
       const figures = several ? every("figure", place) : answer.charts.length ? [place] : [];
@@ -240,13 +236,13 @@
       }
       if (several) {
         pair.hidden = !answer.pair;
-        answer.pair?.names.forEach((name, i) => { find("#pair-" + i).value = name; });
+        if (!pair.dataset.names) answer.pair?.names.forEach((name, i) => { find("#pair-" + i).value = name; });
         if (answer.pair) draw(find("figure", pair), answer.pair);
         place.dataset.drawn = figures.length;
       }
       await Promise.all(figures.map((figure, i) => draw(figure, answer.charts[i])));
     } catch (error) {
-      if (form && error.code === "invalid_input") return showError(form, error);
+      if (form && several) return showError(form, error);
       if (!error.message) throw error;
       find(".wait, figcaption", place)?.replaceChildren(finish(error.message));
     }
@@ -287,7 +283,7 @@
     }
   });
 
-  find("#sign-out")?.addEventListener("click", () => call("/sign-out", { body: "{}" }).then(() => location.assign("/sign-in")));
+  find("#sign-out")?.addEventListener("click", () => call("/sign-out", { body: "{}" }).then(() => location.assign("/")));
 
   function signIn(form, code) {
     clearErrors(form);
