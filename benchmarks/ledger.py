@@ -28,6 +28,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -247,8 +248,8 @@ def pair_of(system: System, url: str) -> tuple[Callable[[], Any], Callable[[Any]
 
 
 def append_pairs(ledger: Ledger) -> tuple[Callable[[], int], Callable[[int], object]]:
-    """Write what an ask and a tell write, with numbers of this process alone."""
-    numbers = itertools.count(os.getpid() * 10**6)
+    """Write what an ask and a tell write, with numbers of this thread alone."""
+    numbers = itertools.count(threading.get_native_id() * 10**6)
 
     def ask() -> int:
         number, now = next(numbers), time.time()

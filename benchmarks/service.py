@@ -86,7 +86,7 @@ def serve(store: str) -> Iterator[str]:
         yield process.stdout.readline().split()[1]
     finally:
         process.terminate()
-        process.wait(30)
+        process.communicate(timeout=30)
 
 
 def run_proxy(url: str, port: int) -> None:

@@ -51,12 +51,12 @@ def test_a_worker_that_is_killed_is_replaced_and_no_ask_is_lost(store: str, monk
         for pause in (0.0, 0.003, 0.01, 0.03):
             asking = threading.Thread(target=lambda: trials.append(study.ask()))
             asking.start()
+            while not (workers := server.workers):
+                time.sleep(0.01)
             time.sleep(pause)
-            workers = server.workers
             for pid in workers:
                 os.kill(pid, signal.SIGKILL)
             asking.join()
-            assert workers
         assert [trial.number for trial in trials] == [1, 2, 3, 4, 5]
         assert check_acknowledged(store, "lab", [(None, trial) for trial in trials], complete=True).ok
 

@@ -22,7 +22,7 @@ class Limits:
     batch: int = 1_000  # queries of one ask
     page: int = 1_000  # trials or events in one answer
     waiting: int = 64  # asks of one study that wait
-    rate: float = 500.0  # calls of one person in a second, over some seconds
+    rate: float = 2000.0  # calls of one person in a second, over some seconds
     streams: int = 500  # pages and others that follow studies
 
 

@@ -270,6 +270,10 @@ def make_router(service: Service) -> APIRouter:
 
         return await run_in_threadpool(work)
 
+    for verb in WRITING:  # first: addresses are looked through in order
+        extra = {**describe(verb.answer), **describe_body(verb.fields, verb.required, verb.example)}
+        extra["parameters"] = [*extra["parameters"], KEY_PARAMETER]
+        add(f"/studies/{{study}}/{verb.name}", "POST", verb.name, verb.about, _make_endpoint(service, verb), extra)
     add("/studies", "GET", "list_studies", "Every study that the token may see.", list_studies,
         describe(schemas.OBJECT, {"tombstones": schemas.FLAG}, of_study=False))  # fmt: skip
     add("/studies", "POST", "create", "Make a study; one of this name and these settings is found again.", create,
@@ -293,10 +297,6 @@ def make_router(service: Service) -> APIRouter:
     add("/studies/{study}/export", "GET", "to_dataframe", "Every trial, as CSV or JSON lines.", export,
         describe(schemas.WORDS, {"format": {"type": "string", "enum": ["csv", "jsonl"]}}, kind="text/csv"))  # fmt: skip
 
-    for verb in WRITING:
-        extra = {**describe(verb.answer), **describe_body(verb.fields, verb.required, verb.example)}
-        extra["parameters"] = [*extra["parameters"], KEY_PARAMETER]
-        add(f"/studies/{{study}}/{verb.name}", "POST", verb.name, verb.about, _make_endpoint(service, verb), extra)
     for verb in LOOKS:
         extra = describe(verb.answer, verb.fields if verb.method == "GET" else None, required=verb.required)
         if verb.method == "POST":
