@@ -26,9 +26,8 @@
 
   const say = words => { find("#status").textContent = words; };
 
-  /* Go to a page that says what was done. */
   function leave(address, words) {
-    sessionStorage.setItem("said", words);
+    sessionStorage.setItem("said", words);  // there
     if (address === location.pathname) location.reload();
     else location.assign(address);
   }
