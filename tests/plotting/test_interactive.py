@@ -71,6 +71,7 @@ def test_pointing_at_a_trial_shows_its_params_as_they_are() -> None:
 def test_a_log_coordinate_has_a_log_axis() -> None:
     figure = draw_beliefs(make_mixed())
     assert [figure.layout[axis].type for axis in ("xaxis", "xaxis2")] == [None, "log"]
+    assert list(figure.layout.xaxis2.ticktext) == ["0.01", "0.1", "1", "10", "100"]
 
 
 def test_shares_of_delays_grow_to_at_most_one() -> None:

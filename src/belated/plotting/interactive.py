@@ -34,6 +34,7 @@ from belated.plotting.study.delays import compute_shares
 from belated.plotting.study.marks import BLUE, GREY, ORANGE, VERMILLION, choose_unit, clip_text, format_value
 from belated.plotting.study.outcomes import compute_progress, find_lanes, list_outcomes, name_progress
 from belated.plotting.study.pair import FINE, BeliefPair, read_pair
+from belated.plotting.study.ticks import list_log_ticks, write_numbers
 from belated.plotting.study.view import (
     BeliefSlice,
     HistoryView,
@@ -61,6 +62,7 @@ COLOURS = [[0.0, "rgba(0,114,178,0.06)"], [1.0, "rgba(0,114,178,0.9)"]]  # of a 
 ACROSS = 3  # coordinates in a row
 MOST_OUTCOMES, MOST_UNHEARD, MOST_STEPS = 1200, 500, 250  # marks of a figure
 MOST_BARS = 40  # of trials that are out
+MOST_TICKS = 7  # of a log axis
 QUANTILES = (0.5, 0.9)  # of the delays, beside the trials that are out
 
 OutcomeAxis = Literal["trial", "time"]
@@ -353,6 +355,10 @@ def describe_axis(along: BeliefSlice) -> dict[str, Any]:
     axis = {**AXIS, "title": escape_text(along.label), "type": "log" if along.log else None}
     if along.options is not None:
         axis |= {"tickvals": list(range(len(along.options))), "ticktext": list_options(along)}
+    elif along.log and np.log10(along.x[-1]) - np.log10(along.x[0]) >= 1:  # Plotly's own are crowded there
+        sets = list_log_ticks(float(np.log10(along.x[0])), float(np.log10(along.x[-1])))
+        ticks = next(ticks for ticks in sets if len(ticks) <= MOST_TICKS)
+        axis |= {"tickvals": ticks, "ticktext": write_numbers(ticks, log=True)}
     return axis
 
 
