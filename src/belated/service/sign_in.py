@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from starlette.requests import Request
@@ -36,7 +37,7 @@ def sign_in(access: Access, request: Request, plain: dict[str, Any]) -> Response
         raise NotSignedIn(REFUSED)
     access.slowdown.forget(address)
     parent = row.id if row.kind == "token" else None
-    lasts = SESSION_LASTS if row.expires_at is None or row.kind == "code" else row.expires_at - row.made_at
+    lasts = SESSION_LASTS if row.expires_at is None or row.kind == "code" else row.expires_at - time.time()
     cookie, _ = access.tokens.make(
         row.name, row.scope, kind="session", study=row.study, lasts=min(lasts, SESSION_LASTS), parent=parent
     )
