@@ -496,11 +496,11 @@ class Crossed(MemoryLedger):
 
     first: Callable[[], object] | None = None
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
+    def append(self, events: Sequence[Event], seen: Head | None = None, about: int | None = None) -> Written:
         first, self.first = self.first, None
         if first is not None:
             first()
-        return super().append(events, seen)
+        return super().append(events, seen, about)
 
 
 def test_what_was_written_first_counts_when_calls_cross() -> None:

@@ -122,10 +122,10 @@ def alarms() -> object:
 class Refusing(MemoryLedger):
     """A ledger that takes no outcome and does not say why."""
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
+    def append(self, events: Sequence[Event], seen: Head | None = None, about: int | None = None) -> Written:
         if any(isinstance(event, Told) for event in events):
             raise Taken
-        return super().append(events, seen)
+        return super().append(events, seen, about)
 
 
 def test_a_refusal_that_nothing_explains_is_an_error_and_no_loop(place: Place) -> None:

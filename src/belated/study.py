@@ -531,7 +531,9 @@ class Study:
         """
         signature = Signature.of(by, remark)
         with hold(self._lock):
-            self._sync()
+            unread = params is None and self._may_tell_unread(trial, value, key)
+            if not unread:
+                self._sync()
             number = self._find_number(trial)
             y, sigma, when = require_number(value), self._check_noise(noise), self._read_time(at)
             run = self._read_run(number, params, key)
@@ -568,7 +570,7 @@ class Study:
                         repeated = Repeated(number=number, value=y, noise=sigma, at=when, key=key or "", params=run)
                         return [] if key is None else [repeated]
 
-            written = self._write(events, signature)
+            written = self._write(events, signature, about=number if unread else None)
             keyed = self._find_by_key(key, call)
             if keyed is None:
                 return self._answer_tell(self._state, number, written[0] if written else None, y, sigma, run)
@@ -576,6 +578,21 @@ class Study:
             if not then.is_unchanged(number, keyed.position):  # the receipt of then, whatever was corrected since
                 then = State.after(self._created, self.events()[: keyed.position])
             return self._answer_tell(then, number, keyed.event, y, sigma, run)
+
+    def _may_tell_unread(self, trial: Trial | int, value: float, key: str | None) -> bool:
+        """Whether an outcome is news by what was read last, and nothing speaks against it; the ledger refuses it if
+        that is no longer so. Everything else is decided by what is read now."""
+        number = trial.number if isinstance(trial, Trial) else trial
+        state, keyed = self._state, key is not None and (not isinstance(key, str) or key in self._state.table.keys)
+        if not self._sound or state.locked or keyed or type(number) is not int or not 1 <= number <= state.table.count:
+            return False
+        if state.table.column("told_once")[number - 1] or state.table.column("failed_once")[number - 1]:
+            return False
+        try:
+            state.settings.objective.accept(require_number(value))
+        except InvalidInput:
+            return False
+        return True
 
     def _answer_tell(
         self, state: State, number: int, recorded: Event | None, y: float, noise: float | None, run: Params | None
@@ -1771,9 +1788,11 @@ class Study:
         events: Callable[[], Sequence[AnEvent]],
         signature: Signature = NOBODY,
         ledger: Ledger | None = None,
+        *,
+        about: int | None = None,
     ) -> Sequence[AnEvent]:
         """Append the events that `events` makes from the state, signed; if another process was first, read again and
-        retry."""
+        retry. With `about`, a trial, the state may be old: what others wrote since must not be about that trial."""
         position = 0
 
         def attempt() -> Sequence[AnEvent]:
@@ -1784,7 +1803,7 @@ class Study:
                 return made
             with hold(self._lock):
                 try:
-                    written = (ledger or self._ledger).append(made, self._head)
+                    written = (ledger or self._ledger).append(made, self._head, about)
                 except StoreChanged:
                     self._sound = False
                     self._refuse_deleted()

@@ -235,6 +235,24 @@ class LedgerContract:
             assert turn.append([told(3)], written.head).since == [told(3)]
         assert two.append([told(4)]).since == [told(4)]  # nothing was seen
 
+    def test_what_is_decided_about_a_trial_without_reading_is_refused_after_news_of_it(self, handles: Handles) -> None:
+        one, two = handles(), handles()
+        seen = one.append([asked(1), asked(2), asked(3)]).head
+        two.append([asked(4), told(2), repeated(2, "k"), refused(2), failed(3)], seen)
+        written = one.append([told(1)], seen, about=1)  # others asked, and told of other trials
+        assert written.since == [asked(4), told(2), repeated(2, "k"), refused(2), failed(3), told(1)]
+        for news in (refused(4), amended(2), Ended(at=0.0)):
+            before = two.append([asked(10 + written.position)]).head
+            written = two.append([news], before)
+            with pytest.raises(Taken):
+                one.append([told(4)], before, about=4)
+            assert one.append([refused(4)], before).position == written.position + 1  # as before without `about`
+        with one.lock_asks(after=before) as turn, pytest.raises(Taken):
+            turn.append([told(4)], before, about=4)
+        last = everything(two)[-1]
+        assert last == refused(4)
+        assert one.append([told(4)], [entry.head for entry in one.read()][-1], about=4).since == [told(4)]
+
     def test_a_turn_reads_on_from_wherever_its_holder_is(self, handles: Handles) -> None:
         """Though it has read some of it together with the lock."""
         one, two = handles(), handles()

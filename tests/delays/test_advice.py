@@ -385,10 +385,10 @@ def test_a_tell_that_lands_beside_the_change_is_judged_by_the_patience_before_it
     """It is written after the choice has looked, before the change: the choice did not know it, and it is in time."""
 
     class Beside(MemoryLedger):
-        def append(self, made: Sequence[Event], seen: Head | None = None) -> Written:
+        def append(self, made: Sequence[Event], seen: Head | None = None, about: int | None = None) -> Written:
             if isinstance(made[0], Adjusted):
                 super().append([Told(number=1, value=-0.25, noise=None, at=0.0)])
-            return super().append(made, seen)
+            return super().append(made, seen, about)
 
     created = create(patience="auto", late="ignore", initial=3).settings
     study = Study(created, Beside(), None, time.time)

@@ -25,11 +25,12 @@ Result = TypeVar("Result")
 class Ledger(Protocol):
     """The events of one study."""
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
+    def append(self, events: Sequence[Event], seen: Head | None = None, about: int | None = None) -> Written:
         """Write all of them, or none, at the next positions; or raise Taken.
 
-        seen  an event that was read before, not always the newest; if it is no longer there: StoreChanged. What others
-              wrote after it is returned too"""
+        seen   an event that was read before, not always the newest; if it is no longer there: StoreChanged. What others
+               wrote after it is returned too
+        about  a trial: since `seen`, others may have asked, and told of other trials; after anything else: Taken"""
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
         """The events after one that was read before (None: all), in order; each must continue the chain of hashes."""

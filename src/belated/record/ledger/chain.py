@@ -18,11 +18,13 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from belated.errors import StoreChanged, Unreadable
+from belated.errors import StoreChanged, Taken, Unreadable
 from belated.record.events import Event, event_from_dict, parse_plain, parse_together, require_event
 
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what decoding a damaged row raises
 NONE = (-1).to_bytes(8, "big", signed=True)  # the length of what is not there
+# What may happen to other trials without a meaning for this one.
+BESIDE = frozenset(("asked", "told", "converted", "repeated", "refused", "failed"))
 PART = 1000  # events that are read at once
 Columns = tuple[str, int | None, str | None, int, str]  # kind, number, key, part, body
 
@@ -230,6 +232,12 @@ def read_parts(fetch: Callable[[int, int], Sequence[Sequence[Any]]], after: Head
 
 def _list_rows(found: Sequence[Sequence[Any]]) -> list[Row]:
     return [Row(one[2], tuple(one[3:8]), one[8]) for one in found if one[2] is not None]
+
+
+def require_beside(between: Iterable[Entry], about: int) -> None:
+    """Raise Taken where something happened that may mean something for a trial."""
+    if any(entry.plain["event"] not in BESIDE or entry.plain.get("number") == about for entry in between):
+        raise Taken
 
 
 def went_back(after: Head, where: str) -> StoreChanged:

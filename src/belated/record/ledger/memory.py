@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from belated.errors import Taken
 from belated.record.events import Amended, Asked, Converted, Event, Failed, Renamed, Repeated, Told, event_to_dict
-from belated.record.ledger.chain import Entry, Head, Tombstone, Written, is_another
+from belated.record.ledger.chain import Entry, Head, Tombstone, Written, is_another, require_beside
 from belated.record.locks import hold, renew_in_children
 
 
@@ -31,17 +31,18 @@ class MemoryLedger:
     def _make_locks(self) -> None:
         self._writing, self._asking = threading.RLock(), threading.RLock()
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
+    def append(self, events: Sequence[Event], seen: Head | None = None, about: int | None = None) -> Written:
         self._require_there()
         new = [mark for event in events for mark in list_marks(event)]
         with hold(self._writing):
             self._mark()
             if len(set(new)) < len(new) or not self._once.isdisjoint(new):
                 raise Taken
+            between = () if seen is None else tuple(self._list(seen.position, len(self.events)))
+            if about is not None:
+                require_beside(between, about)
             self.events.extend(events)  # one step: an interrupt comes before or after
-            last = len(self.events)
-            between = () if seen is None else self._list(seen.position, last - len(events))
-            return Written(Head(last, b""), tuple(between), events)
+            return Written(Head(len(self.events), b""), between, events)
 
     def _mark(self) -> None:
         """Note the marks of the events that were appended since. An interrupt leaves some to note again."""

@@ -79,6 +79,7 @@ TOKENS = "belated_events_tokens"  # the index that keeps a write from being writ
 # One function and one round trip for any number of events; it commits by itself. The events are sent as JSON, which is
 # cheaper to build than PostgreSQL's arrays.
 APPEND = "SELECT a.written, a.last_position, a.last_hash, a.between_them FROM belated_append(%s, %s, %s, %s, %s) AS a"
+APPEND_ABOUT = APPEND.replace("belated_append(", "belated_append_about(%s, ")
 # The same for an ask, which holds the lock. Its lock becomes that of the transaction, and the commit releases it: not
 # earlier, because the next ask must see this one, and without another round trip.
 APPEND_AND_LEAVE = APPEND.replace(
@@ -444,12 +445,13 @@ class Writing(NamedTuple):
     seen: Head | None
     token: str
     text: str  # the events as JSON, with their hashes
+    about: int | None = None
 
     @classmethod
-    def of(cls, events: Sequence[Event], seen: Head | None) -> Writing:
+    def of(cls, events: Sequence[Event], seen: Head | None, about: int | None = None) -> Writing:
         rows = [event_to_columns(event) for event in events]
         new = [dict(zip(COLUMNS, (*row, hash_content(row).hex()), strict=True)) for row in rows]
-        return cls(events, seen, secrets.token_hex(16), json.dumps(new))
+        return cls(events, seen, secrets.token_hex(16), json.dumps(new), about)
 
     @property
     def words(self) -> tuple[Any, ...]:
@@ -466,8 +468,8 @@ class PostgresLedger:
     identity: str
     start: Head
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
-        return self.write(Writing.of(events, seen))
+    def append(self, events: Sequence[Event], seen: Head | None = None, about: int | None = None) -> Written:
+        return self.write(Writing.of(events, seen, about))
 
     def write(self, writing: Writing, *, tried: bool = False) -> Written:
         """Append. With `tried`, an earlier attempt may have succeeded without an answer, or may still be running."""
@@ -476,13 +478,13 @@ class PostgresLedger:
             nonlocal tried
             if not tried:
                 tried = True
-                return self.read_answer(connection.execute(APPEND, (self.identity, *writing.words)), writing)
+                return self.append_now(connection, writing)
             with connection.transaction():
                 connection.execute(WAITING, (self.study,))
                 row = connection.execute(WRITTEN, (self.study, writing.token)).fetchone()
                 if row is not None:
                     return Written(Head(*row))
-                return self.read_answer(connection.execute(APPEND, (self.identity, *writing.words)), writing)
+                return self.append_now(connection, writing)
 
         try:
             return self.store.run(work)
@@ -499,6 +501,12 @@ class PostgresLedger:
     def find_tombstone(self) -> Tombstone | None:
         found = self.store.use_studies(Shelf.list_tombstones)
         return next((each for each in found if each.identity == self.identity), None)
+
+    def append_now(self, connection: Connection, writing: Writing) -> Written:
+        words = (self.identity, *writing.words)
+        if writing.about is None:
+            return self.read_answer(connection.execute(APPEND, words), writing)
+        return self.read_answer(connection.execute(APPEND_ABOUT, (writing.about, *words)), writing)
 
     def read_answer(self, answer: psycopg.Cursor[Any], writing: Writing) -> Written:
         """What APPEND has done."""
@@ -598,9 +606,9 @@ class PostgresTurn:
             self.connection.close()
         self.connection, self.holding = None, False
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
-        writing, lock, self._found = Writing.of(events, seen), (ASK_LOCK, self.ledger.study), []
-        if self.connection is None or not self.holding:
+    def append(self, events: Sequence[Event], seen: Head | None = None, about: int | None = None) -> Written:
+        writing, lock, self._found = Writing.of(events, seen, about), (ASK_LOCK, self.ledger.study), []
+        if self.connection is None or not self.holding or about is not None:
             return self.ledger.write(writing)
         try:
             with self.ledger.store.explain_errors():

@@ -145,3 +145,24 @@ CREATE TABLE belated_tombstones (
     at DOUBLE PRECISION NOT NULL,       -- seconds since 1970
     reason TEXT NOT NULL
 );
+
+-- version 4 --
+-- Append what was decided about a trial without reading first. After the event that was seen, others may have asked, or told
+-- of other trials, and nothing else: if not, this fails as if it were taken.
+CREATE FUNCTION belated_append_about(
+    about BIGINT, which TEXT, seen_position BIGINT, seen_hash BYTEA, write_token TEXT, new_events JSON,
+    OUT written BOOLEAN, OUT last_position BIGINT, OUT last_hash BYTEA, OUT between_them JSON
+) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM belated_studies WHERE identity = which FOR UPDATE;
+    IF EXISTS (
+        SELECT 1 FROM belated_events AS e JOIN belated_studies AS s ON s.id = e.study
+        WHERE s.identity = which AND e.position > seen_position
+            AND (e.number = about OR e.kind NOT IN ('asked', 'told', 'converted', 'repeated', 'refused', 'failed'))
+    ) THEN
+        RAISE unique_violation;
+    END IF;
+    SELECT a.* INTO written, last_position, last_hash, between_them
+    FROM belated_append(which, seen_position, seen_hash, write_token, new_events) AS a;
+END
+$$;

@@ -46,6 +46,7 @@ from belated.record.ledger.chain import (
     parse_spec,
     read_found,
     read_parts,
+    require_beside,
 )
 from belated.record.ledger.passwords import mask_password
 from belated.record.ledger.rest import (
@@ -567,7 +568,7 @@ class SQLiteLedger:
     identity: str
     start: Head
 
-    def append(self, events: Sequence[Event], seen: Head | None = None) -> Written:
+    def append(self, events: Sequence[Event], seen: Head | None = None, about: int | None = None) -> Written:
         rows = [event_to_columns(event) for event in events]
         with self.store.lock_writes() as connection:
             study, head = self._find_head(connection)
@@ -575,6 +576,8 @@ class SQLiteLedger:
             if seen is not None and seen != head:
                 found = connection.execute(READ, (self.identity, seen.position)).fetchall()
                 between += read_found(found, seen, self.store.shown)
+                if about is not None:
+                    require_beside(between, about)
             heads = list(extend_chain(head, map(hash_content, rows)))
             placed = [(study, one.position, *words, one.hash) for one, words in zip(heads, rows, strict=True)]
             try:
