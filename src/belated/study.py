@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -93,7 +93,18 @@ from belated.record.tellings import (
 from belated.record.trials import KeyedCall
 from belated.record.undoing import PastEvent, find_number, find_undo
 from belated.record.writes import write_in_turn
-from belated.results import FAILURES, Belief, BestQuery, Failure, Receipt, Replay, Trial, WorstValue
+from belated.results import (
+    FAILURES,
+    STATUSES,
+    Belief,
+    BestQuery,
+    Failure,
+    Receipt,
+    Replay,
+    Status,
+    Trial,
+    WorstValue,
+)
 from belated.settings import (
     Declared,
     Late,
@@ -1268,18 +1279,43 @@ class Study:
 
     # Looking ----------------------------------------------------------------------------------------------------------
 
-    def trials(self) -> list[Trial]:
-        """All trials, as they are now.
+    def trials(self, *, status: Status | Collection[Status] | None = None, last: int | None = None) -> list[Trial]:
+        """All trials, as they are now; with a status (or some of them) only those, with `last` the last ones.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
         >>> _ = study.ask(), study.add({"x": 0.5}, 0.7)
         >>> [(trial.number, trial.status) for trial in study.trials()]
         [(1, 'pending'), (2, 'heard')]
+        >>> [trial.number for trial in study.trials(status="heard", last=5)]
+        [2]
+        """
+        wanted = STATUSES if status is None else (status,) if isinstance(status, str) else tuple(status)
+        for each in wanted:
+            if each not in STATUSES:
+                raise InvalidInput(f"status must be one of {', '.join(STATUSES)} (got {format_value(each)})")
+        if last is not None and require_whole(last, "last") < 1:
+            raise InvalidInput(f"last must be at least 1 (got {last})")
+        with hold(self._lock):
+            self._sync()
+            now = self._read_clock()
+            found = np.isin(self._state.find_statuses(now), [STATUSES.index(each) for each in wanted])
+            numbers = np.flatnonzero(found) + 1
+            return [self._state.trial(s, now) for s in numbers[-(last or len(numbers)) :].tolist()]
+
+    def counts(self) -> dict[Status, int]:
+        """How many trials there are now of each status.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.ask(), study.add({"x": 0.5}, 0.7)
+        >>> study.counts()
+        {'pending': 1, 'heard': 1, 'late': 0, 'expired': 0, 'failed': 0, 'counted': 0}
         """
         with hold(self._lock):
             self._sync()
-            return [self._read_trial(s) for s in range(1, self._state.next_number)]
+            found = np.bincount(self._state.find_statuses(self._read_clock()), minlength=len(STATUSES))
+        return dict(zip(STATUSES, found.tolist(), strict=True))
 
     def trial(self, number: int) -> Trial:
         """One trial, as it is now.
