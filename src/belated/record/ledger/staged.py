@@ -46,9 +46,28 @@ class StagedLedger:
                 if not self._read:
                     self.seen = entry.head
             self._read = True
-        place = max(first, self._below)
+        yield from self._list_new(max(first, self._below))
+
+    def _list_new(self, place: int) -> Iterator[Entry]:
+        """The new events after a position."""
         for position, event in enumerate(self.new[place - self._below :], start=place + 1):
             yield Entry(event_to_dict(event), event, position, b"")
+
+    def read_at(self, first: int, last: int, kind: str | None = None) -> Iterator[Entry]:
+        if first <= self._below:
+            yield from self.below.read_at(first, min(last, self._below), kind)
+        for entry in self._list_new(max(first - 1, self._below)):
+            if entry.position <= last and kind in (None, entry.plain["event"]):
+                yield entry
+
+    def load_snapshots(self) -> Iterator[bytes]:
+        return self.below.load_snapshots()
+
+    def save_snapshot(self, position: int, snapshot: bytes) -> None:
+        """What is staged is of no study yet."""
+
+    def drop_snapshots(self) -> None:
+        """They are those of the ledger below."""
 
     @contextmanager
     def lock_asks(self, meanwhile: object = None, after: Head | None = None) -> Iterator[StagedLedger]:
