@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import belated
 from belated.learner.delays.survival import kaplan_meier
 from belated.plotting.study.view import GRID, format_expected, is_squashed, read_study_view
 from belated.results import BestQuery
@@ -23,6 +24,7 @@ from tests.plotting.studies import (
     make_wide,
     view_study,
 )
+from tests.support.studies import Clock
 
 
 def test_delays_are_those_of_what_was_waited_for() -> None:
@@ -107,6 +109,20 @@ def test_the_outlook_is_the_studys_in_the_context_shown() -> None:
 def test_more_coordinates_than_fit_are_counted() -> None:
     view = view_study(make_wide)
     assert (len(view.slices), view.left_out) == (12, 3)
+
+
+def test_the_axis_of_a_finished_study_ends_with_what_happened_last() -> None:
+    clock = Clock()
+    study = belated.Study.create(space={"x": belated.Real(0, 1)}, silence="unknown", seed=0, patience="1h", clock=clock)
+    for _ in range(4):
+        trial = study.ask()
+        clock.now += 60.0
+        study.tell(trial, trial.params["x"])
+    clock.now += 1e7
+    view = read_study_view(study)
+    assert (view.dated, view.now) == (True, 240.0)
+    study.ask()
+    assert read_study_view(study).now == 6.0  # one is out: now counts, and the axis counts trials
 
 
 def test_dates_that_would_squash_the_axis_make_it_count_trials() -> None:

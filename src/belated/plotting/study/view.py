@@ -161,7 +161,9 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
     trials = study.trials()
     clock, by_clock = study.clock(), study.settings.patience.by_clock
     start = min((trial.asked_at for trial in trials), default=clock)
-    last = max([clock, *(t for trial in trials for t in (trial.asked_at, trial.told_at or trial.asked_at))])
+    out = not trials or any(trial.status == "pending" for trial in trials)
+    marks = [t for trial in trials for t in (trial.asked_at, trial.told_at or trial.asked_at)]
+    last = max([clock, *marks] if out else marks)  # where nothing is out, the axis ends with what happened last
     asked = np.array([trial.asked_at - start for trial in trials])
     heard_at = [t.told_at if t.counted_at is None else t.asked_at for t in trials]  # counts: by the day
     told = np.array(
