@@ -31,6 +31,7 @@ from belated.cli.io.transaction import apply_at_once
 from belated.cli.new import list_existing
 from belated.errors import InvalidInput
 from belated.record.signing import Signature
+from belated.record.state import OUTSIDE
 from belated.validation import format_names
 from belated.wording import format_count
 
@@ -69,6 +70,8 @@ def import_(
     parameter (context.NAME for a context's) and, where known, outcome (or value), noise, asked_at (or at), told_at,
     failure. An outcome without both times has no delay. Rows of two files with the same content are one experiment,
     unless a column key tells them apart; within one file they are two.
+
+    Experiments outside today's ranges are kept and used by the model, and never proposed; the last line says how many.
 
     Cells of a CSV are separated by commas, semicolons or tabs; in the latter two decimals may begin with a comma. Other
     columns are left out, and named. --map says what a title means.
@@ -120,7 +123,10 @@ def import_(
     if counts.nobody:
         parts.append(f"{format_count(counts.nobody, 'row')} without anybody shown left out")
     what = "Would import" if dry_run else "Imported"
-    print_result(asdict(counts), in_json, lambda: f"{what} {format_count(counts.rows, 'row')}: {', '.join(parts)}")
+    far = f"; {counts.outside} {'lies' if counts.outside == 1 else 'lie'} {OUTSIDE}" if counts.outside else ""
+    print_result(
+        asdict(counts), in_json, lambda: f"{what} {format_count(counts.rows, 'row')}: {', '.join(parts)}{far}"
+    )
 
 
 Change = Callable[[str, Callable[[Study], ImportCounts]], ImportCounts]  # all of some work to a study, or none

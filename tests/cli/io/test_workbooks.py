@@ -103,11 +103,11 @@ def test_the_line_of_a_wrong_cell_is_named() -> None:
     make_bath()
     book = openpyxl.Workbook()
     book.active.append(["temperature", "rate", "stages", "solvent", "context.h"])
-    book.active.append([500, 1e-8, 2, "water", 0.5])
+    book.active.append([1e6, 1e-8, 2, "water", 0.5])
     book.active.append(["70,5", 1e-8, 2, "water", 0.5])
     book.save("lab.xlsx")
     said = invoke("import", "bath", "lab.xlsx", code=2).stderr
-    assert "  lab.xlsx:2: temperature: value must be between 20.0 and 90.0" in said
+    assert "  lab.xlsx:2: temperature: value must not be farther than 1000 ranges from 20.0 to 90.0" in said
     assert "  lab.xlsx:3: temperature: value must be a number (got '70,5')" in said
 
 

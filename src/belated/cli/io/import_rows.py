@@ -41,6 +41,7 @@ class ImportCounts:
     nobody: int = 0  # rows without anybody shown, left out
     left_out: tuple[str, ...] = ()  # columns that mean nothing here
     early: int = 0  # rows whose outcome came before they were asked
+    outside: int = 0  # of the trials that are new or changed: those that lie outside the ranges
 
 
 def import_file(
@@ -66,7 +67,7 @@ def import_file(
         with errors.collect(file_row.line):
             rows.append(parse_row(study, file_row, nested))
     refuse_repeated_numbers(rows, errors)
-    pending = sum(trial.status == "pending" for trial in study.trials())
+    pending, far = sum(trial.status == "pending" for trial in study.trials()), count_outside(study)
     totals = import_counts(study, people, errors, as_of, nested=nested)
     counts = import_rows(study, rows, errors, signature)
     return replace(
@@ -77,6 +78,7 @@ def import_file(
         new=counts.new + totals.days,
         known=counts.known + len(people) - totals.days - totals.nobody,
         pending_before=pending,
+        outside=count_outside(study) - far,
         **asdict(totals),
     )
 
@@ -98,7 +100,7 @@ def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors, signatur
             if params is not None:
                 here.setdefault(identify(trial, params), []).append(trial.number)
     repeats: Counter[str] = Counter()
-    last, known, now = len(trials), 0, study.clock()
+    last, known, now, far = len(trials), 0, study.clock(), count_outside(study)
     for i, row in enumerate(rows):
         queue.run_until(last + 1)
         with errors.collect(row.line):
@@ -129,7 +131,13 @@ def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors, signatur
         amended=queue.counts["amended"],
         pending_before=sum(trial.status == "pending" for trial in trials),
         aged=not study.settings.patience.by_clock,
+        outside=count_outside(study) - far,
     )
+
+
+def count_outside(study: Study) -> int:
+    """How many trials lie outside the ranges of today."""
+    return sum(not study.settings.space.holds(trial.params) for trial in study.trials())
 
 
 def refuse_repeated_numbers(rows: Sequence[TrialRow], errors: LineErrors) -> None:

@@ -218,7 +218,7 @@ def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
             raise InvalidInput(f"give {alias} or {name}, not both")
         if alias in ends:
             ends[name] = ends.pop(alias)
-    space.encode(params)  # refuses what is not in the space
+    space.encode_run(params)  # refuses what cannot have been run
     if context is not None and around is not None:
         context.encode(around)
         around = context.as_given(around)
