@@ -649,8 +649,8 @@ class Study:
         by: str | None = None,
         remark: str | None = None,
     ) -> Trial:
-        """Add a query that was tried before or elsewhere. It gets the next number; without a value it is pending. It may
-        lie outside the ranges, which bind what the study proposes.
+        """Add a query that was tried before or elsewhere. It gets the next number; without a value it is pending.
+        It may lie outside the ranges, which bind what the study proposes.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)

@@ -124,9 +124,7 @@ def import_(
         parts.append(f"{format_count(counts.nobody, 'row')} without anybody shown left out")
     what = "Would import" if dry_run else "Imported"
     far = f"; {counts.outside} {'lies' if counts.outside == 1 else 'lie'} {OUTSIDE}" if counts.outside else ""
-    print_result(
-        asdict(counts), in_json, lambda: f"{what} {format_count(counts.rows, 'row')}: {', '.join(parts)}{far}"
-    )
+    print_result(asdict(counts), in_json, lambda: f"{what} {format_count(counts.rows, 'row')}: {', '.join(parts)}{far}")
 
 
 Change = Callable[[str, Callable[[Study], ImportCounts]], ImportCounts]  # all of some work to a study, or none
