@@ -28,6 +28,8 @@ def test_past_experiments_are_taken_in_once() -> None:
         "restated": 0,
         "nobody": 0,
         "left_out": [],
+        "remarks": [],
+        "edits": [],
         "early": 0,
         "outside": 0,
     }
@@ -58,7 +60,7 @@ def test_a_key_tells_equal_rows_of_two_files_apart() -> None:
         invoke("import", "past.csv")
     assert len(open_lab().trials()) == 2
     Path("past.csv").write_text("key,x,act,outcome\nmonday,0.5,relu,2\n")
-    assert "past.csv:2: trial 1 was told before, with 1.0" in invoke("import", "past.csv", code=2).stderr
+    assert "past.csv:2: trial 1: the outcome is 2.0, not 1.0" in invoke("import", "past.csv", code=2).stderr
 
 
 def test_import_warns_of_pending_queries_that_age() -> None:

@@ -787,7 +787,7 @@ class TrialTable:
             note=asked.note,
             asked_by=asked.by,
             ended_by=row.ended_by,
-            remark="; ".join(filter(None, [asked.remark, row.remark])),
+            remark="; ".join(dict.fromkeys(filter(None, [asked.remark, row.remark]))),
         )
 
 

@@ -93,7 +93,7 @@ def test_a_workbook_of_a_lab_is_read_with_its_dates_and_formulas() -> None:
     book.active.append([2, 70.5, 1e-7, 3, 3, 0.5, None, datetime(2026, 3, 2, 14, 30)])
     book.save("lab.xlsx")
     counts = run_json("import", "bath", "lab.xlsx")
-    assert (counts["new"], counts["told"], counts["left_out"]) == (2, 1, ["Exp"])
+    assert (counts["new"], counts["told"], counts["remarks"], counts["left_out"]) == (2, 1, ["Exp"], [])
     one, two = study.trials()
     assert (one.params["stages"], one.outcome, one.asked_at) == (2, 12.0, datetime(2026, 3, 1, 14, 30).timestamp())
     assert (two.params["temperature"], two.params["solvent"], two.outcome) == (70.5, 3, None)
