@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import belated
+from belated import Integer, Real, Study
 from belated.learner.delays.survival import kaplan_meier
 from belated.plotting.study.view import GRID, format_expected, is_squashed, read_study_view
 from belated.results import BestQuery
@@ -183,3 +184,12 @@ def test_people_who_were_counted_are_shown_as_the_share_of_their_day() -> None:
     piece = view.slices[0]
     assert len(piece.heard) == 42
     assert np.max(piece.heard[:, 1]) < 0.2
+
+
+def test_what_was_run_outside_the_ranges_is_counted_and_not_drawn_on_the_belief() -> None:
+    study = Study.create(space={"x": Real(0, 1), "n": Integer(1, 4)}, silence="unknown", seed=0)
+    for x, n in ((0.5, 2), (1.5, 2), (0.25, 9)):
+        study.add({"x": x, "n": n}, x)
+    view = read_study_view(study)
+    assert view.outside == 2
+    assert [piece.heard[:, 0].tolist() for piece in view.slices] == [[0.5], [2.0]]

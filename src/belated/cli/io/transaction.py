@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TypeVar
 
 from belated import Study
@@ -55,13 +56,19 @@ def apply_at_once(
             seen = before[-1].head if before else None
             copy = _copy(settings, [entry.event for entry in before], name)
             result = work(copy)
-            new = [signature.sign(e) if isinstance(e, Asked) else e for e in copy.events()[len(before) :]]
+            new = [_sign(e, signature) if isinstance(e, Asked) else e for e in copy.events()[len(before) :]]
             if new and not dry:
                 last = turn.append(new, seen)
                 _check_none_ended(turn, seen, last.position - len(new), new)
             return result
 
     return write_in_turn(attempt, lambda: any(True for _ in ledger.read(seen)))
+
+
+def _sign(event: Asked, signature: Signature) -> Asked:
+    """The event with its signature, and with what it says itself."""
+    said = "; ".join(filter(None, [event.remark, signature.remark]))
+    return replace(signature, remark=said).sign(event)
 
 
 def _open_ledger(url: str, name: str) -> tuple[Settings, Ledger]:
