@@ -14,6 +14,7 @@ from belated.wording import format_count
 Failure = Literal["lost", "infeasible", "withdrawn"]
 FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
 Status = Literal["pending", "heard", "late", "expired", "failed", "counted"]
+STATUSES: tuple[Status, ...] = ("pending", "heard", "late", "expired", "failed", "counted")
 ENOUGH = 1e-6  # of the acquisition's range: how close a replayed maximum must be on another machine
 
 

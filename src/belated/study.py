@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -43,9 +43,10 @@ from belated.learner.choice.candidates import join_context
 from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.silence import Silence
 from belated.patience import Patience
-from belated.record.additions import AddedCounts, AddedQuery, AdditionPlan, explain_rows, read_addition
+from belated.record.additions import AddedCounts, AddedQuery, AdditionPlan, read_addition
 from belated.record.beliefs import believe_at, find_best_mean, limit_rates
 from belated.record.best import count_trials, find_best_rate, find_best_told
+from belated.record.bulk import explain_rows, write_rows
 from belated.record.choices import (
     Knowledge,
     decode_choice,
@@ -80,10 +81,30 @@ from belated.record.locks import hold, renew_in_children
 from belated.record.log import LogEntry, describe_event
 from belated.record.signing import NOBODY, Signature, read_person, require_reason
 from belated.record.state import State
-from belated.record.trials import Judgement, KeyedCall, TrialRecord
+from belated.record.tellings import (
+    Outcome,
+    OutcomeEvent,
+    OutcomeRow,
+    TellPlan,
+    find_by_key,
+    read_outcome,
+    refuse_counted,
+)
+from belated.record.trials import KeyedCall
 from belated.record.undoing import PastEvent, find_number, find_undo
 from belated.record.writes import write_in_turn
-from belated.results import FAILURES, Belief, BestQuery, Failure, Receipt, Replay, Trial, WorstValue
+from belated.results import (
+    FAILURES,
+    STATUSES,
+    Belief,
+    BestQuery,
+    Failure,
+    Receipt,
+    Replay,
+    Status,
+    Trial,
+    WorstValue,
+)
 from belated.settings import (
     Declared,
     Late,
@@ -118,7 +139,6 @@ if TYPE_CHECKING:
     from belated.outlook.result import Outlook
 
 LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
-TOLD_AGAIN = "told again after it was taken back"
 AMENDABLE = (
     "amend a trial (value, noise, at, params, failure, take_back), or the study (floor=, limits=, patience=, ranges=)"
 )
@@ -537,33 +557,19 @@ class Study:
             number = self._find_number(trial)
             y, sigma, when = require_number(value), self._check_noise(noise), self._read_time(at)
             run = self._read_run(number, params, key)
-            call = ("tell", number, y, sigma, freeze(run))
+            outcome, call = Outcome(number, y, sigma, when, run), ("tell", number, y, sigma, freeze(run))
 
             def events() -> list[Told | Converted | Repeated | Refused | Amended]:
                 if self._find_by_key(key, call) is not None:
                     return []
                 self._state.require_unlocked()
-                self._refuse_counted(number)
+                refuse_counted(self._state, number)
                 self.settings.objective.accept(y)
-                match self._judge_outcome(self._state, number, y, sigma, run):
-                    case "new" if self._state.table.column("told_once")[number - 1]:
-                        return [
-                            Amended(
-                                number=number,
-                                reason=TOLD_AGAIN,
-                                at=self._read_clock(),
-                                value=y,
-                                noise=sigma,
-                                told_at=when,
-                                params=run,
-                                again=True,
-                                key=key,
-                            )
-                        ]
+                match outcome.judge(self._state):
                     case "new":
-                        return [Told(number=number, value=y, noise=sigma, at=when, key=key, params=run)]
+                        return [outcome.make_news(self._state, self._read_clock(), key)]
                     case "conversion":
-                        return [Converted(number=number, value=y, at=when, key=key)]
+                        return [outcome.make_conversion(key)]
                     case "conflict":
                         return [Refused(number=number, value=y, noise=sigma, at=when)]
                     case "duplicate" | "nothing new":
@@ -573,11 +579,64 @@ class Study:
             written = self._write(events, signature, about=number if unread else None)
             keyed = self._find_by_key(key, call)
             if keyed is None:
-                return self._answer_tell(self._state, number, written[0] if written else None, y, sigma, run)
+                return self._answer_tell(self._state, outcome, written[0] if written else None)
             then = self._state
             if not then.is_unchanged(number, keyed.position):  # the receipt of then, whatever was corrected since
                 then = State.after(self._created, self.events()[: keyed.position])
-            return self._answer_tell(then, number, keyed.event, y, sigma, run)
+            return self._answer_tell(then, outcome, keyed.event)
+
+    def tell_many(
+        self, rows: Iterable[Mapping[str, Any]], *, by: str | None = None, remark: str | None = None
+    ) -> list[Receipt]:
+        """Tell many outcomes at once. A row has its trial (or the number), or the key that the trial was asked or added
+        with, and value; and perhaps at and noise, as `tell` takes them.
+
+        A list is told as a whole or not at all: one that contradicts what was told before refuses all of them, and
+        leaves nothing in the record. Other iterables are read and told in parts of some thousand rows, so that they may
+        be longer than the memory; an error says how many rows were told before. Telling a row again is harmless.
+
+        The receipts are in the order of the rows, as of after the last one.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> first, second = study.ask(n=2)
+        >>> third = study.ask(key="flask 7")
+        >>> rows = [{"trial": second, "value": 0.8}, {"trial": 1, "value": 0.4}, {"key": "flask 7", "value": 0.5}]
+        >>> [(receipt.number, receipt.status) for receipt in study.tell_many(rows)]
+        [(2, 'heard'), (1, 'heard'), (3, 'heard')]
+        """
+        signature = Signature.of(by, remark)
+
+        def write(part: Sequence[Mapping[str, Any]], first: int) -> list[Receipt]:
+            return self._tell_rows(explain_rows(read_outcome, part, first), signature, first)
+
+        return write_rows(rows, write)
+
+    def _tell_rows(self, rows: Sequence[OutcomeRow], signature: Signature, first: int) -> list[Receipt]:
+        """Tell all of the rows, or none; first is the number of the first one."""
+        with hold(self._lock):
+            self._sync()
+            now = self._read_clock()
+            outcomes = explain_rows(lambda row: self._read_outcome(row, now), rows, first)
+            plan = TellPlan(self._state, now)
+
+            def events() -> list[OutcomeEvent]:
+                nonlocal plan
+                self._state.require_unlocked()
+                plan = TellPlan(self._state, now)
+                explain_rows(plan.tell, outcomes, first)
+                return plan.events
+
+            self._write(events, signature)
+            return [self._answer_tell(self._state, *telling) for telling in plan.tellings]
+
+    def _read_outcome(self, row: OutcomeRow, now: float) -> Outcome:
+        """The row as plain values."""
+        number = None if row.trial is None else self._find_number(row.trial)
+        if number is None or row.key is not None:
+            number = find_by_key(self._state, row.key, number)
+        when = now if row.at is None else self._read_time(row.at)
+        return Outcome(number, require_number(row.value), self._check_noise(row.noise), when)
 
     def _may_tell_unread(self, trial: Trial | int, value: float, key: str | None) -> bool:
         """Whether an outcome is news by what was read last, and nothing speaks against it; the ledger refuses it if
@@ -594,24 +653,23 @@ class Study:
             return False
         return True
 
-    def _answer_tell(
-        self, state: State, number: int, recorded: Event | None, y: float, noise: float | None, run: Params | None
-    ) -> Receipt:
+    def _answer_tell(self, state: State, outcome: Outcome, recorded: Event | None) -> Receipt:
         """The receipt of a tell, or why it is refused, as of the state after it."""
-        row, objective = state.rows[number - 1], state.settings.objective
+        number, y, noise, objective = outcome.number, outcome.value, outcome.noise, state.settings.objective
+        row = state.rows[number - 1]
         at = recorded.told_at if isinstance(recorded, Amended) else getattr(recorded, "at", None)
-        outcome = isinstance(recorded, Told | Converted | Amended) and row.told is not None
-        if outcome and row.told is not None and (row.told.value, row.told.noise, row.told.at) == (y, noise, at):
+        stands = isinstance(recorded, Told | Converted | Amended) and row.told is not None
+        if stands and row.told is not None and (row.told.value, row.told.noise, row.told.at) == (y, noise, at):
             late = state.status(number, self._read_clock()) == "late"
             notes = [objective.flag(y), "it was told 0 before; the conversion stands" if row.converted else ""]
             return self._make_receipt(state, number, "late" if late else "heard", notes)
-        judged = self._judge_outcome(state, number, y, noise, run)
+        judged = outcome.judge(state)
         if isinstance(recorded, Repeated) or judged in ("duplicate", "nothing new"):
-            stands = y == 0.0 and row.told is not None and row.told.value > 0.0 and objective.conversions
-            notes = [objective.flag(y), "it converted before, and the conversion stands" if stands else ""]
+            converted = y == 0.0 and row.told is not None and row.told.value > 0.0 and objective.conversions
+            notes = [objective.flag(y), "it converted before, and the conversion stands" if converted else ""]
             return self._make_receipt(state, number, "duplicate", notes)
         state.require_unlocked()
-        raise _explain_conflict(row, y, noise)
+        raise outcome.explain_conflict(row)
 
     def _read_run(self, number: int, params: Params | None, key: str | None = None) -> dict[str, Any] | None:
         """What was run, if that was said and is not what is known; params may be those that differ alone."""
@@ -628,31 +686,20 @@ class Study:
         run = space.as_given(whole)
         return None if run == dict(row.asked.params if before is not None else known) else run
 
-    def _refuse_counted(self, number: int) -> None:
-        """A trial that counts people has no outcome of its own."""
-        if self._state.rows[number - 1].asked.shown_over is not None:
-            raise InvalidInput(f"trial {number} counts people; state its counts again with add_many or import")
-
-    def _judge_outcome(self, state: State, number: int, y: float, noise: float | None, run: Params | None) -> Judgement:
-        conversions = self.settings.outcomes == "conversion"
-        return state.rows[number - 1].judge_outcome(y, noise, run, conversions=conversions)
-
     def _make_receipt(
         self, state: State, number: int, status: Literal["heard", "duplicate", "late"], notes: Sequence[str]
     ) -> Receipt:
-        trial = state.trial(number, self._read_clock())
-        used = trial.status == "heard" or self.settings.late == "use"
-        notes = list(notes)
-        if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at < trial.asked_at:
+        now, columns = self._read_clock(), state.table.column
+        asked_at, told_at, delay = (columns(name)[number - 1].item() for name in ("asked_at", "told_at", "delay"))
+        used, notes = state.status(number, now) == "heard" or self.settings.late == "use", list(notes)
+        if self.settings.patience.by_clock and told_at < asked_at:
             notes.append("it came before it was asked, which counts as a delay of 0")
-        if self.settings.patience.by_clock and trial.told_at is not None and trial.told_at > self._read_clock() + 60.0:
+        if self.settings.patience.by_clock and told_at > now + 60.0:
             notes.append("its time is later than now by the study's clock")
         if not used:
             patience = state.patience_of(state.rows[number - 1])
             notes.append(f"it came after patience ({patience}): recorded, and not used by the model")
-        return Receipt(
-            number=number, status=status, delay=trial.delay or 0.0, used=used, note="; ".join(filter(None, notes))
-        )
+        return Receipt(number=number, status=status, delay=delay, used=used, note="; ".join(filter(None, notes)))
 
     def add(
         self,
@@ -682,8 +729,9 @@ class Study:
     def add_many(
         self, rows: Iterable[Mapping[str, Any]], *, by: str | None = None, remark: str | None = None
     ) -> list[Trial]:
-        """Add many rows at once, all or none. A row has what `add` takes: params, and perhaps context, value, at, noise
-        and key.
+        """Add many rows at once. A row has what `add` takes: params, and perhaps context, value, at, noise and key.
+
+        A list is added as a whole or not at all; other iterables in parts, as `tell_many` says.
 
         In a study of conversions a row may count people instead: params, context, day (a date, or when its 24 hours
         begin), shown, converted, and as_of (until when they are counted; None: now). It is one trial. The same query
@@ -700,13 +748,18 @@ class Study:
         >>> trial.number, trial.shown, trial.converted
         (1, 500, 19)
         """
-        return self._add_rows(explain_rows(read_addition, list(rows)), Signature.of(by, remark))
+        signature = Signature.of(by, remark)
 
-    def _add_rows(self, rows: Sequence[AddedQuery | AddedCounts], signature: Signature) -> list[Trial]:
-        """Write all of the rows, or none."""
+        def write(part: Sequence[Mapping[str, Any]], first: int) -> list[Trial]:
+            return self._add_rows(explain_rows(read_addition, part, first), signature, first)
+
+        return write_rows(rows, write)
+
+    def _add_rows(self, rows: Sequence[AddedQuery | AddedCounts], signature: Signature, first: int = 1) -> list[Trial]:
+        """Write all of the rows, or none; first is the number of the first one."""
         with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
             self._sync(turn)
-            ready = explain_rows(self._check_row, rows)
+            ready = explain_rows(self._check_row, rows, first)
             plan = AdditionPlan(self._state)
 
             def events() -> list[Asked | Told | Counted]:
@@ -866,7 +919,7 @@ class Study:
         with hold(self._lock):
             self._sync()
             number = self._find_number(trial)
-            self._refuse_counted(number)
+            refuse_counted(self._state, number)
 
             def events() -> list[Amended]:
                 self._state.require_unlocked()
@@ -1227,18 +1280,43 @@ class Study:
 
     # Looking ----------------------------------------------------------------------------------------------------------
 
-    def trials(self) -> list[Trial]:
-        """All trials, as they are now.
+    def trials(self, *, status: Status | Collection[Status] | None = None, last: int | None = None) -> list[Trial]:
+        """All trials, as they are now; with a status (or some of them) only those, with `last` the last ones.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
         >>> _ = study.ask(), study.add({"x": 0.5}, 0.7)
         >>> [(trial.number, trial.status) for trial in study.trials()]
         [(1, 'pending'), (2, 'heard')]
+        >>> [trial.number for trial in study.trials(status="heard", last=5)]
+        [2]
+        """
+        wanted = STATUSES if status is None else (status,) if isinstance(status, str) else tuple(status)
+        for each in wanted:
+            if each not in STATUSES:
+                raise InvalidInput(f"status must be one of {', '.join(STATUSES)} (got {format_value(each)})")
+        if last is not None and require_whole(last, "last") < 1:
+            raise InvalidInput(f"last must be at least 1 (got {last})")
+        with hold(self._lock):
+            self._sync()
+            now = self._read_clock()
+            found = np.isin(self._state.find_statuses(now), [STATUSES.index(each) for each in wanted])
+            numbers = np.flatnonzero(found) + 1
+            return [self._state.trial(s, now) for s in numbers[-(last or len(numbers)) :].tolist()]
+
+    def counts(self) -> dict[Status, int]:
+        """How many trials there are now of each status.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.ask(), study.add({"x": 0.5}, 0.7)
+        >>> study.counts()
+        {'pending': 1, 'heard': 1, 'late': 0, 'expired': 0, 'failed': 0, 'counted': 0}
         """
         with hold(self._lock):
             self._sync()
-            return [self._read_trial(s) for s in range(1, self._state.next_number)]
+            found = np.bincount(self._state.find_statuses(self._read_clock()), minlength=len(STATUSES))
+        return dict(zip(STATUSES, found.tolist(), strict=True))
 
     def trial(self, number: int) -> Trial:
         """One trial, as it is now.
@@ -1896,19 +1974,6 @@ def _list_ends(space: Space, name: str) -> tuple[float, float]:
     return kind.low, kind.high
 
 
-def _explain_conflict(row: TrialRecord, y: float, noise: float | None) -> AlreadyTold | AlreadyEnded:
-    """The error for an outcome that contradicts how a trial ended."""
-    number = row.asked.number
-    if row.told is not None:
-        before = _format_outcome(row.told.value, row.told.noise)
-        return AlreadyTold(
-            f"trial {number} was told before, with {before}; feedback is never overwritten "
-            f"(got {_format_outcome(y, noise)})"
-        )
-    kind = row.failed.kind if row.failed is not None else "failed"
-    return AlreadyEnded(f"trial {number} ended as {kind}; an outcome is accepted only after lost (got {y!r})")
-
-
 def studies(url: str) -> list[str]:
     """The names of the studies at a url.
 
@@ -1918,7 +1983,3 @@ def studies(url: str) -> list[str]:
     ['catalyst']
     """
     return open_store(url).names()
-
-
-def _format_outcome(value: float, noise: float | None) -> str:
-    return repr(value) if noise is None else f"{value!r} (noise {noise!r})"

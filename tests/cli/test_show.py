@@ -41,11 +41,30 @@ def test_an_added_outcome_was_not_waited_for() -> None:
     assert invoke("show").stdout.splitlines()[-1].split() == ["1", "heard", "0.25", "0.5"]
 
 
+def test_of_many_trials_the_last_are_shown_and_how_many_there_are() -> None:
+    invoke("new", "lab", *SPACE)
+    invoke("ask", "-n", "25")
+    invoke("tell", "25", "0.5")
+
+    def list_shown(*words: str) -> list[int]:
+        lines = invoke("show", *words).stdout.splitlines()
+        return [int(line.split()[0]) for line in lines[lines.index("") + 2 :]]
+
+    assert list_shown() == list(range(6, 26))
+    assert "The last 20 of 25 trials; --all shows all of them:" in invoke("show").stdout
+    assert list_shown("--all") == list(range(1, 26))
+    assert "The last" not in invoke("show", "--all").stdout
+    assert list_shown("--pending", "--last", "3") == [22, 23, 24]
+    assert "The last 3 of 24 trials" in invoke("show", "--pending", "--last", "3").stdout
+    assert len(run_json("show")["trials"]) == 25
+    assert [trial["number"] for trial in run_json("show", "--last", "2")["trials"]] == [24, 25]
+
+
 def test_a_filter_is_for_one_study() -> None:
     for name in ("lab", "other"):
         invoke("new", name, "--real", "x", "0", "1", "--silence", "unknown")
     assert len(run_json("show")["studies"]) == 2
-    for given in (["--pending"], ["--older-than", "2d"]):
+    for given in (["--pending"], ["--older-than", "2d"], ["--all"], ["--last", "3"]):
         check_refused(["show", *given], "name the study: there are lab, other")
 
 
@@ -115,10 +134,14 @@ def test_show_finds_what_a_vanished_worker_left() -> None:
     assert [trial["number"] for trial in run_json("show", "--pending", "--older-than", "2d")["trials"]] == [1]
     assert "pending  3d 2h" in invoke("show", "--pending", "--older-than", "2d").stdout
     assert run_json("show", "--pending", "--older-than", "4d")["trials"] == []
+    assert [trial["number"] for trial in run_json("show", "--older-than", "2d")["trials"]] == [1, 2]
+    assert [trial["number"] for trial in run_json("show", "--older-than", "2d", "--last", "1")["trials"]] == [2]
+    assert "The last 1 of 2 trials" in invoke("show", "--older-than", "2d", "--last", "1").stdout
 
 
 REFUSED = [
     (["show", "--older-than", "soon"], "--older-than must be a number and a unit"),
+    (["show", "--all", "--last", "3"], "say --all or --last, not both (got --last 3)"),
 ]
 
 

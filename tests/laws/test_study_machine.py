@@ -332,6 +332,9 @@ class StudyMachine(RuleBasedStateMachine):
             assert trial.failure == (known.failure if known.value is None else None)
             assert trial.status == self.status(trial.number)
             assert trial.asked_params is None or trial.asked_params != trial.params
+        counts = self.studies[0].counts()
+        assert counts == {status: sum(trial.status == status for trial in trials) for status in counts}
+        assert self.studies[1].trials(status="pending", last=2) == [t for t in trials if t.status == "pending"][-2:]
 
     @invariant()
     def the_check_agrees(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import belated.record.check
 from belated import AlreadyTold, Choice, Real, Study, Trial
 from belated.errors import UnknownStudy
 from belated.record.check import CheckReport, check, check_acknowledged
@@ -252,3 +253,19 @@ def test_the_nearest_float_is_another_one(url: str) -> None:
         asks[0] = (key, replace(trial, params={**trial.params, "x": trial.params["x"] * (1 + 2**-52)}))
 
     assert {finding.invariant for finding in against(url, change).findings} == {"I1"}
+
+
+def test_progress_is_said_on_the_way_and_ends_with_everything(url: str) -> None:
+    study = Study.create(url, "lab", space=SPACE, silence="unknown", seed=0)
+    study.add_many([{"params": {"x": x / 999, "kind": "a"}, "value": 0.5} for x in range(1000)])
+    said: list[tuple[int, int]] = []
+    assert check(url, "lab", progress=lambda done, total: said.append((done, total))).ok
+    assert said == [(1000 * part, 6000) for part in range(1, 7)]
+
+
+def test_of_too_many_different_queries_no_choice_is_computed_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lived(url)
+    assert not any("computed again" in remark for remark in check(url).remarks)
+    monkeypatch.setattr(belated.record.check, "REPLAYED", 5)
+    monkeypatch.setattr(belated.record.check, "replay_choice", None)
+    assert "lab: more than 5 different queries; no choice was computed again" in check(url).remarks

@@ -9,6 +9,7 @@ import click
 
 from belated.cli._common import find_name, json_option, print_result, split_name, study_arguments
 from belated.errors import InvalidInput
+from belated.execution.terminal import show_progress
 from belated.record.check import check as check_record
 
 
@@ -45,7 +46,9 @@ def check(words: tuple[str, ...], url: str, in_json: bool, every: bool, new: Pat
         return
     if every and name is not None:
         raise InvalidInput(f"name a study or say --all, not both (got {name})")
-    report = check_record(url, None if every else find_name(url, name))
+    chosen = None if every else find_name(url, name)
+    with show_progress(100, shown=not in_json) as show:
+        report = check_record(url, chosen, progress=lambda done, total: show(100 * done // total, lambda: "percent"))
     print_result({**asdict(report), "ok": report.ok}, in_json, lambda: str(report))
     if not report.ok:
         raise click.exceptions.Exit(1)

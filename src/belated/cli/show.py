@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,27 +13,40 @@ import click
 from belated import BestQuery, Study, Trial, WorstValue, studies
 from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
 from belated.cli._format import format_value
-from belated.errors import NothingHeard
+from belated.errors import InvalidInput, NothingHeard
 from belated.outlook.result import describe_outlook, find_outlook
 from belated.patience import Patience, parse_duration
 from belated.record.events import Adjusted, Asked, Event
-from belated.results import Status
+from belated.results import STATUSES, Status
 from belated.wording import format_duration, format_table
 
-STATUSES: tuple[Status, ...] = ("pending", "heard", "late", "expired", "failed", "counted")
+SHOWN = 20  # trials, unless something else is said
+UNHEARD: tuple[Status, ...] = ("pending", "expired")
 
 
 @click.command()
 @study_arguments("[NAME]")
 @click.option("--pending", is_flag=True, help="Only trials without an outcome that have not failed.")
 @click.option("--older-than", metavar="TIME", help="Only trials asked longer ago than this: 2d, 12h, 90s.")
+@click.option(
+    "--last", type=click.IntRange(1), metavar="N", help=f"The last N trials.  [default: {SHOWN}; --json: all]"
+)
+@click.option("--all", "every", is_flag=True, help="All trials.")
 @json_option
-def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_than: str | None) -> None:
-    """Show every trial of a study: pending and for how long, heard, late, expired or failed, and below the floor.
+def show(
+    words: tuple[str, ...],
+    url: str,
+    in_json: bool,
+    pending: bool,
+    older_than: str | None,
+    last: int | None,
+    every: bool,
+) -> None:
+    """Show a study and its last trials: pending and for how long, heard, late, expired or failed, and below the floor.
 
     Also what more queries are likely to bring, what replaces a floor that was not stated, and each patience that the
-    study chose by itself. Where there are several studies and none is named, they are listed; --pending and
-    --older-than are for one study.
+    study chose by itself. Where there are several studies and none is named, they are listed; --pending, --older-than,
+    --last and --all are for one study.
 
     \b
     Examples:
@@ -42,40 +54,44 @@ def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_t
       $ belated show catalyst --pending --older-than 2d
     """
     name, _ = split_name(words, 0, "[NAME]")
-    if name is None and not pending and older_than is None and len(names := studies(url)) > 1:
-        every = [summarize_study(study, study.trials()) for study in (Study.open(url, each) for each in names)]
-        print_result({"studies": every}, in_json, lambda: format_studies(every))
+    if every and last is not None:
+        raise InvalidInput(f"say --all or --last, not both (got --last {last})")
+    chosen = pending or every or older_than is not None or last is not None
+    if name is None and not chosen and len(names := studies(url)) > 1:
+        summaries = [summarize_study(Study.open(url, each)) for each in names]
+        print_result({"studies": summaries}, in_json, lambda: format_studies(summaries))
         return
     study, now = open_study(url, name), time.time()
     oldest = 0.0 if older_than is None else parse_duration(older_than, "--older-than")
-    everything = study.trials()
-    trials = [
-        trial
-        for trial in everything
-        if (not pending or trial.status in ("pending", "expired")) and now - trial.asked_at >= oldest
-    ]
+    most = None if every or (in_json and last is None) else last or SHOWN
+    wanted, summary = UNHEARD if pending else STATUSES, summarize_study(study)
+    if older_than is None:
+        trials, found = study.trials(status=wanted, last=most), sum(summary["counts"][status] for status in wanted)
+    else:
+        older = [trial for trial in study.trials(status=wanted) if now - trial.asked_at >= oldest]
+        trials, found = older[-(most or len(older)) :], len(older)
     changes = list_patience_changes(study.events()) if study.settings.patience.auto else []
-    summary = summarize_study(study, everything)
-    newest = everything[-1].context if everything else None
-    outlook = find_outlook(study, newest)
+    newest = study.trials(last=1)
+    outlook = find_outlook(study, newest[0].context if newest else None)
     plain = {
         **summary,
         "outlook": None if outlook is None else outlook.to_dict(),
         "patience_changes": [change.to_dict() for change in changes],
-        "trials": [add_age(trial, now, len(everything)) for trial in trials],
+        "trials": [add_age(trial, now, study.rounds) for trial in trials],
     }
 
     def format_words() -> str:
-        table = format_trials(study, trials, now, len(everything))
         more = [] if outlook is None else [describe_outlook(outlook)]
+        if len(trials) < found:
+            more.append(f"The last {len(trials)} of {found} trials; --all shows all of them:")
+        table = format_trials(study, trials, now, study.rounds)
         return "\n".join([format_headline(study, summary), *format_patience_changes(changes), *more, *table])
 
     print_result(plain, in_json, format_words)
 
 
-def summarize_study(study: Study, trials: Sequence[Trial]) -> dict[str, Any]:
+def summarize_study(study: Study) -> dict[str, Any]:
     """A study in a few numbers."""
-    counts = Counter(trial.status for trial in trials)
     try:
         best: BestQuery | None = study.best()
     except NothingHeard:
@@ -87,7 +103,7 @@ def summarize_study(study: Study, trials: Sequence[Trial]) -> dict[str, Any]:
         "silence": study.settings.silence.name,
         "patience": str(study.settings.patience),
         "algorithm": study.settings.algorithm.name,
-        "counts": {status: counts[status] for status in STATUSES},
+        "counts": study.counts(),
         "best": None if best is None else asdict(best),
         "closed": study.closed,
     }

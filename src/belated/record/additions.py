@@ -3,18 +3,16 @@ by day."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from typing import Any, TypeVar
+from typing import Any
 
-from belated.errors import AlreadyEnded, BelatedError, InvalidInput, KeyTaken
+from belated.errors import AlreadyEnded, InvalidInput, KeyTaken
 from belated.record.events import Asked, Counted, Told
 from belated.record.state import State
 from belated.validation import format_value, freeze, require_time, require_whole
 
-Given = TypeVar("Given")
-Read = TypeVar("Read")
 DAY = 86400.0  # seconds
 QUERY = ("params", "context", "value", "at", "noise", "key")
 
@@ -72,19 +70,6 @@ def read_addition(row: object) -> AddedQuery | AddedCounts:
         raise InvalidInput(f"converted must lie between 0 and shown, {shown} (got {converted})")
     rest = {"context": row.get("context"), "as_of": row.get("as_of")}
     return AddedCounts(params=row["params"], day=read_day(row["day"]), shown=shown, converted=converted, **rest)
-
-
-def explain_rows(read: Callable[[Given], Read], rows: Sequence[Given]) -> list[Read]:
-    """Every row as it is read; where there are several, an error says which row it is about, counted from 1."""
-    done: list[Read] = []
-    for row in rows:
-        try:
-            done.append(read(row))
-        except BelatedError as error:
-            if len(rows) == 1:
-                raise
-            raise type(error)(f"row {len(done) + 1}: {error}") from None
-    return done
 
 
 def read_day(given: object) -> float:

@@ -28,7 +28,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -61,6 +62,10 @@ from belated.validation import format_names, format_value
 
 LOCKED_OUT = (Told, Converted, Counted, Failed, Amended, Undone)  # what does not count in a locked study
 MODELLED = 2000  # trials; above it the beliefs are not compared
+REPLAYED = 50_000  # different queries; above it no choice is computed again: it would take most of a minute
+SAY_EVERY = 1000  # events
+
+Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,8 +118,15 @@ class CheckReport:
 Flag = Callable[[str, int | None, str], None]  # invariant, trial number, sentence
 
 
-def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport:
+Progress = Callable[[int, int], object]  # how much is done, and of how much
+
+
+def check(
+    url: str, name: str | None = None, *, replays: int = 1, progress: Progress = lambda done, total: None
+) -> CheckReport:
     """Check one study, or every study at a url; the newest `replays` choices of each are computed again.
+
+    progress  called now and then with how much is done, and of how much
 
     >>> from belated import Real, Study, check
     >>> study = Study.create("sqlite:///lab.db", "flask", space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -129,35 +141,43 @@ def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport
     findings = [CheckFinding(invariant="I14", study="(store)", number=None, sentence=fault) for fault in place.faults()]
     remarks, heads = place.remarks(), list[str]()
     counts: Counter[str] = Counter(studies=len(names) if name is None else 1)
-    for study in names if name is None else [name]:
+    chosen = names if name is None else [name]
+    steps = Steps(progress, 3 * sum(place.find_origin(study).events for study in chosen))
+    for study in chosen:
 
         def flag(invariant: str, number: int | None, sentence: str, study: str = study) -> None:
             findings.append(CheckFinding(invariant=invariant, study=study, number=number, sentence=sentence))
 
         try:
-            settings, entries = Settings.of(place.spec(study) or {}), list(place.ledger(study).read())
-            events = [entry.event for entry in entries]
+            settings, head, events = Settings.of(place.spec(study) or {}), "0", list[Event]()
+            for entry in steps.follow(place.ledger(study).read()):
+                events.append(entry.event)
+                head = str(entry.head)
         except (BelatedError, ValueError, TypeError, KeyError, AttributeError) as error:
             flag("I14", None, f"its events cannot be read ({error})")
             continue
-        for row, event in zip(place.list_rows(study), events, strict=False):
+        for row, event in zip(steps.follow(place.list_rows(study)), events, strict=False):
             if row.columns[:-1] != list_index_columns(event_to_dict(event)):
                 flag("I14", None, f"event {row.position}: its columns are not those of its body")
-        heads.append(f"{study}: head {entries[-1].head if entries else 0}")
-        counts.update(_check_events(settings, events, flag))
+        heads.append(f"{study}: head {head}")
+        state = State(settings)
+        counts.update(_check_events(state, events, flag, steps))
         if any(finding.study == study for finding in findings):
             continue  # a belief about wrong events says nothing
-        state = State.after(settings, events)
         if len(state.rows) <= MODELLED:
             for invariant, sentence in find_disagreements(settings, events):
                 flag(invariant, None, sentence)
         else:
             remarks.append(f"{study}: more than {MODELLED} trials; the belief was not computed again")
-        told = [(row.asked.number, row.told.value) for row in state.rows if row.told is not None]
+        numbers = np.flatnonzero(state.table.told) + 1
+        told = zip(numbers.tolist(), state.table.column("y")[state.table.told].tolist(), strict=True)
         beyond = [(number, state.settings.objective.flag(value)) for number, value in told]
         remarks += [f"{study}, trial {number}: {sentence}" for number, sentence in beyond if sentence]
-        chosen = [e for e in events if isinstance(e, Asked) and not e.by_hand and "fell back" not in e.note]
-        for asked in chosen[::-1][:replays]:
+        if state.table.count_points() > REPLAYED:
+            remarks.append(f"{study}: more than {REPLAYED} different queries; no choice was computed again")
+            continue
+        choices = (e for e in reversed(events) if isinstance(e, Asked) and not e.by_hand and "fell back" not in e.note)
+        for asked in islice(choices, replays):
             again = replay_choice(settings, events, asked)
             if not again.ok and again.alike:
                 flag("I11", asked.number, str(again))
@@ -167,13 +187,28 @@ def check(url: str, name: str | None = None, *, replays: int = 1) -> CheckReport
     return CheckReport(findings=tuple(findings), remarks=tuple(remarks), heads=tuple(heads), **counts)
 
 
-def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Counter[str]:
-    """I2-I7, I9, I12: every event against those before it."""
-    state, last, at_ask = State(settings), 0, 0
-    read = Reading(settings)
+class Steps:
+    """Says how much is done, now and then."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
+
+    def follow(self, things: Iterable[Thing]) -> Iterator[Thing]:
+        """The same things; each that comes is one more done."""
+        for thing in things:
+            yield thing
+            self._done += 1
+            if self._done % SAY_EVERY == 0:
+                self._progress(self._done, self._total)
+
+
+def _check_events(state: State, events: Sequence[Event], flag: Flag, steps: Steps) -> Counter[str]:
+    """I2-I7, I9, I12: every event against those before it, which the state is then after."""
+    last, at_ask = 0, 0
+    read = Reading(state.settings)
     keys: set[tuple[str, int]] = set()
-    for position, event in enumerate(events, start=1):
-        number = getattr(event, "number", None)
+    for position, event in enumerate(steps.follow(events), start=1):
+        number, after = getattr(event, "number", None), events[position : position + 1]
         if wrong := [f"{k} = {v!r}" for k, v in _list_readings(event) if not _is_finite(v)]:
             flag("I12" if "at" in wrong[0] else "I13", number, f"{', '.join(wrong)} must be a finite number")
         if isinstance(event, Asked):
@@ -195,14 +230,14 @@ def _check_events(settings: Settings, events: Sequence[Event], flag: Flag) -> Co
                 flag("I2", number, f"key {event.key!r} was used before")
             keys.add((event.key or "", event.part))
             last, at_ask = event.number, position if event.part == event.parts - 1 else at_ask
-            if fault := _explain_torn(event, events[position : position + 1]):
+            if fault := _explain_torn(event, after):
                 flag("I2", number, fault)
         elif number is not None and not (isinstance(number, int) and 1 <= number <= last):
             flag("I3", number, f"something happened to it before it was asked (position {position})")
             return Counter(events=len(events))
         elif isinstance(event, Refitted) and event.fitted.get("number") != last + 1:
             flag("I4", None, f"hyperparameters were fitted for another query than trial {last + 1}, the next one")
-        elif isinstance(event, Adjusted) and (fault := _explain_misplaced(event, state.settings, events[position:])):
+        elif isinstance(event, Adjusted) and (fault := _explain_misplaced(event, state.settings, after)):
             flag("I9", None, fault)
             return Counter(events=len(events))
         if not read.locked or not isinstance(event, LOCKED_OUT):
@@ -274,7 +309,7 @@ class Reading:
         self._closings: list[tuple[int, bool]] = [(0, False)]  # from which position on it was closed, or open
         self._before: dict[int | None, list[tuple[int, Any]]] = {None: []}  # what each change left behind
         self._people: set[int] = set()  # trials that stand for many
-        self._valid: set[tuple[int, float, float | None]] = set()  # every outcome that was in effect, of any trial
+        self._valid: dict[int, set[tuple[float, float | None]]] = {}  # by trial: every outcome that was in effect
         self._told: set[int] = set()  # trials whose Told is in the ledger
         self._failed: set[int] = set()
 
@@ -301,7 +336,7 @@ class Reading:
         elif isinstance(event, Failed) and number in self._failed:
             yield "I5", "it failed twice"
         elif isinstance(event, Refused) and end is not None and end.outcome is None and end.failure is None:
-            if number not in self._told | self._failed:
+            if number not in self._told and number not in self._failed:
                 yield "I7", f"{event.value!r} was refused though there was nothing that it contradicts"
         elif isinstance(event, Amended):
             nothing = end is not None and end.outcome is None and end.failure is None
@@ -318,10 +353,13 @@ class Reading:
         number = getattr(event, "number", None)
         if isinstance(event, Asked):
             self.ends[event.number], self._before[event.number] = End(event.params), [(position, None)]
-            self._people |= {event.number} if event.shown_over is not None else set()
+            if event.shown_over is not None:
+                self._people.add(event.number)
             return
-        self._told |= {event.number} if isinstance(event, Told) else set()
-        self._failed |= {event.number} if isinstance(event, Failed) else set()
+        if isinstance(event, Told):
+            self._told.add(event.number)
+        elif isinstance(event, Failed):
+            self._failed.add(event.number)
         if self.locked and isinstance(event, LOCKED_OUT):
             return
         if isinstance(event, Undone):
@@ -334,7 +372,7 @@ class Reading:
             self._before[number].append((position, self.ends[number]))
             self.ends[number] = changed
             if changed.outcome is not None:
-                self._valid.add((number, *changed.outcome))
+                self._valid.setdefault(number, set()).add(changed.outcome)
 
     def _change_trial(self, end: End, event: Event) -> End | None:
         """What a trial is after an event; None: it does not change it."""
@@ -409,9 +447,9 @@ class Reading:
 
     def _was_valid(self, event: Repeated) -> bool:
         """Whether what was taken for a duplicate was in effect before; a 0 adds nothing to a conversion."""
-        adds_nothing = self.settings.objective.conversions and event.value == 0.0
-        return (event.number, event.value, event.noise) in self._valid or (
-            adds_nothing and any(number == event.number for number, _, _ in self._valid)
+        valid, adds_nothing = self._valid.get(event.number, set()), event.value == 0.0
+        return (event.value, event.noise) in valid or (
+            bool(valid) and adds_nothing and self.settings.objective.conversions
         )
 
 

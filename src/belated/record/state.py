@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from belated.errors import Closed, InvalidInput, Locked, Unreadable
 from belated.learner.arrays import Array
@@ -236,6 +237,10 @@ class State:
 
     def status(self, number: int, now: float) -> Status:
         return self.table.status(number, now, self.settings.patience.m)
+
+    def find_statuses(self, now: float) -> NDArray[np.intp]:
+        """The status of every trial, as its place in STATUSES."""
+        return self.table.find_statuses(now, self.settings.patience.m)
 
     def trial(self, number: int, now: float) -> Trial:
         """A trial at the clock reading `now`; its note says if its outcome lies beyond the floor or the ceiling, or its

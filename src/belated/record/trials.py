@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Mask
 from belated.learner.counts import Counts
@@ -44,7 +45,7 @@ from belated.record.events import (
     parse_event,
 )
 from belated.record.statements import Statement, insert_statement, list_arrivals
-from belated.results import FAILURES, Status, Trial, takes_outcome
+from belated.results import FAILURES, STATUSES, Status, Trial, takes_outcome
 from belated.validation import FARTHEST_TIME
 
 # What an outcome told now is. In a study of conversions: a conversion after a 0, and a 0 after a conversion.
@@ -251,6 +252,10 @@ class TrialTable:
     @property
     def next_number(self) -> int:
         return len(self._asked) + 1
+
+    def count_points(self) -> int:
+        """How many different queries there are, in their contexts."""
+        return len(self._points)
 
     def column(self, name: str) -> Any:
         """One of COLUMNS, of all trials. Later events may change it."""
@@ -761,6 +766,19 @@ class TrialTable:
             return "counted"
         age = measure_wait(columns["asked_at"][i].item(), now) if self.by_clock else self.next_number - number
         return "pending" if age <= m else "expired"
+
+    def find_statuses(self, now: float, m: float) -> NDArray[np.intp]:
+        """The status of every trial, as its place in STATUSES."""
+        told, delay = self.told, self.column("delay")
+        kinds: list[tuple[Mask, Status]] = [
+            (told & (delay <= self.column("m")), "heard"),
+            (told, "late"),
+            (self.column("failure") >= 0, "failed"),
+            (~np.isnan(self.column("shown_over")), "counted"),
+            (self.ages(now) <= m, "pending"),
+        ]
+        places = [STATUSES.index(status) for _, status in kinds]
+        return np.select([rows for rows, _ in kinds], places, STATUSES.index("expired"))
 
     def trial(self, number: int, now: float, m: float) -> Trial:
         row = self.rows[number - 1]

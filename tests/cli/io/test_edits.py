@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 from click.testing import CliRunner
 
@@ -41,7 +40,7 @@ def edit_csv(number: int, column: str, new: Callable[[str], str]) -> None:
 
 
 def edit_workbook(number: int, column: str, new: Callable[[str], str]) -> None:
-    book = openpyxl.load_workbook("lab.xlsx")
+    book = pytest.importorskip("openpyxl").load_workbook("lab.xlsx")
     titles = [cell.value for cell in book.active[1]]
     cell = book.active.cell(number + 1, titles.index(column) + 1)
     text = new(str(cell.value))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import belated
 from belated import Integer, Real, Study
 from belated.learner.delays.survival import kaplan_meier
 from belated.plotting.study.view import GRID, format_expected, is_squashed, read_study_view
@@ -114,7 +113,7 @@ def test_more_coordinates_than_fit_are_counted() -> None:
 
 def test_the_axis_of_a_finished_study_ends_with_what_happened_last() -> None:
     clock = Clock()
-    study = belated.Study.create(space={"x": belated.Real(0, 1)}, silence="unknown", seed=0, patience="1h", clock=clock)
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0, patience="1h", clock=clock)
     for _ in range(4):
         trial = study.ask()
         clock.now += 60.0

@@ -105,9 +105,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InvalidInput(f"{path} holds a number that is too long") from None
 
 
-def read_json_lines(path: Path, errors: LineErrors) -> list[FileRow]:
-    """The objects of a file with one JSON object per line."""
-    rows = []
+def read_json_lines(path: Path, errors: LineErrors) -> Iterator[FileRow]:
+    """The objects of a file with one JSON object per line, each as it is asked for."""
     for line, text in enumerate(read_text(path).split("\n"), start=1):
         if not text.strip():
             continue
@@ -115,8 +114,7 @@ def read_json_lines(path: Path, errors: LineErrors) -> list[FileRow]:
             given = parse_json(text)
             if not isinstance(given, dict):
                 raise InvalidInput(f"a line must be a JSON object (got {format_value(given)})")
-            rows.append(FileRow(line, given))
-    return rows
+            yield FileRow(line, given)
 
 
 def parse_json(text: str) -> Any:

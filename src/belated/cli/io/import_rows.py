@@ -13,6 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from belated import Study, Trial
 from belated.cli.io.count_rows import counts_people, import_counts
 from belated.cli.io.edits import Edit, UnexplainedEdits, collect_past, find_edits, has_ended, is_same_trial
@@ -102,7 +104,7 @@ def import_rows(
         rows.sort(key=lambda row: row.number or 0)
     elif all(row.number is None and row.asked_at is not None for row in rows):
         rows.sort(key=lambda row: row.asked_at or 0.0)
-    times = [math.inf if row.asked_at is None else row.asked_at for row in rows]
+    times = np.array([math.inf if row.asked_at is None else row.asked_at for row in rows])
     events = study.events()
     trials, before, queue = study.trials(), collect_steps(events), StepQueue(study, errors)
     imported = {event.key: event.number for event in events if isinstance(event, Asked) and event.key is not None}
@@ -250,5 +252,5 @@ class StepQueue:
         """The steps after the first: each when it could be known, and none before the one that it follows."""
         rest = due.steps[1:]
         if rest:
-            at_round = max(due.round, due.number + due.row.rounds(rest[0], ())) if due.round else 0
+            at_round = max(due.round, due.number + due.row.rounds(rest[0], np.empty(0))) if due.round else 0
             self.add(Arrival(due.row, due.number, at_round), rest)

@@ -20,6 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from belated import Study, Trial
 from belated.cli.io.cells import (
     ParameterTexts,
@@ -44,6 +46,7 @@ from belated.cli.io.columns import (
 from belated.cli.io.files import FileRow, LineErrors, read_json_lines
 from belated.cli.io.history import HistoryStep, TrialEnd, TrialEvent, collect_steps, find_end, parse_step
 from belated.errors import InvalidInput
+from belated.learner.arrays import Array
 from belated.record.events import Asked, Counted, Event, Failed, Told
 from belated.results import FAILURES, Failure
 from belated.space.encoding import Space
@@ -96,14 +99,14 @@ class TrialRow:
             event = Told(number=0, value=self.outcome or 0.0, noise=self.noise, at=at)
         return [HistoryStep(event, self.known_from)]
 
-    def rounds(self, step: HistoryStep, asked_at: Sequence[float]) -> int:
+    def rounds(self, step: HistoryStep, asked_at: Array) -> int:
         """How many rounds after the trial was asked a step could be known; 1 is at once. By known_from, else by time:
         `asked_at` has when this row and those after it were asked."""
         if step.known_from is not None and self.number is not None:
             return max(1, step.known_from - self.number)
         if self.told_at is None:
             return 1
-        return max(1, sum(at <= self.told_at for at in asked_at))
+        return max(1, int(np.count_nonzero(asked_at <= self.told_at)))
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
@@ -221,7 +224,7 @@ def open_rows(study: Study, path: Path, errors: LineErrors, mapped: Sequence[str
     if ending in (".jsonl", ".ndjson"):
         if mapped:
             raise InvalidInput("--map belongs to a table; JSON lines have the names of belated export")
-        return Sheet(iter(read_json_lines(path, errors)))
+        return Sheet(read_json_lines(path, errors))
     if ending not in TABLES:
         raise InvalidInput(f"FILE must end in {', '.join(TABLES)} or .jsonl (got {path})")
     people = COUNT_FIELDS if study.settings.outcomes == "conversion" else ()

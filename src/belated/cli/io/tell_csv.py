@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from belated import Study
+from belated import Receipt, Study
 from belated.cli.io.cells import parse_decimal, parse_time, parse_whole
 from belated.cli.io.columns import StudyColumns, open_sheet
 from belated.cli.io.files import LineErrors
 from belated.cli.io.rows import IMPORTED, parse_failure
 from belated.cli.io.transaction import apply_at_once
-from belated.errors import InvalidInput, UnknownTrial
+from belated.errors import BelatedError, InvalidInput, UnknownTrial
+from belated.record.bulk import PART
 from belated.record.events import Asked, Event
 from belated.record.signing import Signature
 from belated.results import Failure
@@ -42,29 +43,43 @@ def tell_csv(url: str, name: str, path: Path, signature: Signature) -> TellCount
     return apply_at_once(url, name, lambda study: _tell_rows(study, path, signature))
 
 
+class OutcomeLine(NamedTuple):
+    """An outcome, and the line of the file that has it."""
+
+    line: int
+    row: Mapping[str, Any]  # as tell_many takes it
+
+
 def _tell_rows(study: Study, path: Path, signature: Signature) -> TellCounts:
     columns = StudyColumns.of(study, ["number", "value", "at", "key"])
-    counts, flags, errors, keys = Counter[str](), [], LineErrors(path), list_keys(study.events())
+    counts, flags, errors = Counter[str](), list[str](), LineErrors(path)
+    waiting, keys = list[OutcomeLine](), dict[str, list[int]]()
     sheet = open_sheet(path, errors, columns, required=("number|key", "value|outcome|failure"))
+
+    def tell_waiting() -> None:
+        for receipt in _tell_part(study, waiting, signature, errors):
+            counts[receipt.status] += 1
+            if receipt.note and receipt.status != "duplicate":
+                flags.append(f"trial {receipt.number}: {receipt.note}")
+        waiting.clear()
+
     for row in sheet.rows:
         with errors.collect(row.line):
             cells = {ALIASES.get(title, title): text for title, text in row.cells.items()}
+            keys = keys or (list_keys(study.events()) if "key" in cells else {})
             number, failure = find_trial(study, keys, cells), parse_failure(cells.get("failure"))
             if "value" in cells and failure is not None:
                 raise InvalidInput("a row has an outcome or a failure, not both")
             if failure is not None:
+                tell_waiting()
                 counts[_fail(study, number, failure, signature)] += 1
-                continue
-            if "value" not in cells:
+            elif "value" in cells:
+                waiting.append(OutcomeLine(row.line, _read_outcome(number, cells)))
+            else:
                 counts["empty"] += 1
-                continue
-            when = parse_time(cells["at"]) if "at" in cells else None
-            sigma = parse_decimal(cells["noise"], "noise") if "noise" in cells else None
-            said: dict[str, Any] = {"by": signature.by, "remark": signature.remark or None}
-            receipt = study.tell(number, parse_decimal(cells["value"]), at=when, noise=sigma, **said)
-            counts[receipt.status] += 1
-            if receipt.note and receipt.status != "duplicate":
-                flags.append(f"trial {number}: {receipt.note}")
+        if len(waiting) == PART:
+            tell_waiting()
+    tell_waiting()
     errors.refuse()
     return TellCounts(
         told=counts["heard"] + counts["late"],
@@ -75,6 +90,29 @@ def _tell_rows(study: Study, path: Path, signature: Signature) -> TellCounts:
         flags=tuple(flags),
         left_out=sheet.extra,
     )
+
+
+def _read_outcome(number: int, cells: Mapping[str, str]) -> dict[str, Any]:
+    """An outcome as tell_many takes it."""
+    row: dict[str, Any] = {"trial": number, "value": parse_decimal(cells["value"])}
+    if "at" in cells:
+        row["at"] = parse_time(cells["at"])
+    if "noise" in cells:
+        row["noise"] = parse_decimal(cells["noise"], "noise")
+    return row
+
+
+def _tell_part(study: Study, part: Sequence[OutcomeLine], signature: Signature, errors: LineErrors) -> list[Receipt]:
+    """Tell some rows at once; where any is wrong, one by one, so that every wrong line is named."""
+    said: dict[str, Any] = {"by": signature.by, "remark": signature.remark or None}
+    try:
+        return study.tell_many([row for _, row in part], **said)
+    except BelatedError:
+        receipts = list[Receipt]()
+        for line, row in part:
+            with errors.collect(line):
+                receipts += study.tell_many([row], **said)
+        return receipts
 
 
 def _fail(study: Study, number: int, failure: Failure, signature: Signature) -> str:

@@ -1,4 +1,4 @@
-"""Many changes to a study, all or nothing: tried on a copy in memory, then written in one transaction."""
+"""Many changes to a study, all or nothing: kept in memory first, then written in one transaction."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import takewhile
 from typing import TypeVar
 
 from belated import Study
@@ -13,7 +14,7 @@ from belated.errors import AlreadyEnded, UnknownStudy
 from belated.record.events import Asked, Event, Failed, Told
 from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.chain import Head
-from belated.record.ledger.memory import MemoryLedger
+from belated.record.ledger.staged import StagedLedger
 from belated.record.signing import NOBODY, Signature
 from belated.record.writes import write_in_turn
 from belated.results import takes_outcome
@@ -24,9 +25,9 @@ Result = TypeVar("Result")
 
 
 def copy_study(url: str, name: str) -> Study:
-    """A copy of a study in memory."""
+    """A study as it is at this moment; nothing that happens to it is written."""
     settings, ledger = _open_ledger(url, name)
-    return _copy(settings, [entry.event for entry in ledger.read()], name)
+    return Study(settings, StagedLedger(ledger), name, time.time)
 
 
 def apply_at_once(
@@ -38,31 +39,29 @@ def apply_at_once(
     asks: bool = False,
     dry: bool = False,
 ) -> Result:
-    """Do to a study what `work` does to a copy of it in memory, in one transaction.
+    """Do to a study what `work` does to it, in one transaction.
 
-    If another process wrote something in between that does not fit, start again with a new copy.
+    If another process wrote something in between that does not fit, start again with what is there then.
 
     signature  who adds the trials that the work adds
     asks       the work adds trials: asks of other processes wait until it is done
-    dry        change the copy only
+    dry        change nothing
     """
     settings, ledger = _open_ledger(url, name)
-    seen: Head | None = None
+    staged = StagedLedger(ledger)
 
     def attempt() -> Result:
-        nonlocal seen
+        nonlocal staged
         with ledger.lock_asks() if asks and not dry else nullcontext(ledger) as turn:
-            before = list(turn.read())
-            seen = before[-1].head if before else None
-            copy = _copy(settings, [entry.event for entry in before], name)
-            result = work(copy)
-            new = [_sign(e, signature) if isinstance(e, Asked) else e for e in copy.events()[len(before) :]]
+            staged = StagedLedger(turn)
+            result = work(Study(settings, staged, name, time.time))
+            new = [_sign(event, signature) if isinstance(event, Asked) else event for event in staged.new]
             if new and not dry:
-                last = turn.append(new, seen)
-                _check_none_ended(turn, seen, last.position - len(new), new)
+                last = turn.append(new, staged.seen)
+                _check_none_ended(turn, staged.seen, last.position - len(new), new)
             return result
 
-    return write_in_turn(attempt, lambda: any(True for _ in ledger.read(seen)))
+    return write_in_turn(attempt, lambda: any(True for _ in ledger.read(staged.seen)))
 
 
 def _sign(event: Asked, signature: Signature) -> Asked:
@@ -80,14 +79,10 @@ def _open_ledger(url: str, name: str) -> tuple[Settings, Ledger]:
     return Settings.of(spec), place.ledger(name)
 
 
-def _copy(settings: Settings, events: Sequence[Event], name: str) -> Study:
-    return Study(settings, MemoryLedger(list(events)), name, time.time)
-
-
 def _check_none_ended(ledger: Ledger, known: Head | None, written: int, new: Sequence[Event]) -> None:
     """Refuse if another process ended a trial, between our reading and our writing, whose outcome we told."""
     told = {event.number for event in new if isinstance(event, Told)}
-    between = [entry.event for entry in ledger.read(known) if entry.head.position <= written]
-    for event in between:
+    between = takewhile(lambda entry: entry.position <= written, ledger.read(known))
+    for event in (entry.event for entry in between):
         if isinstance(event, Failed) and event.number in told and not takes_outcome(False, event.kind):
             raise AlreadyEnded(f"trial {event.number} was ended by someone else meanwhile; its outcome does not count")
