@@ -5,7 +5,7 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo lint docs test test-faults test-doors test-browser test-cnn test-long test-wheel soak paper bench bench-ledger bench-regret bench-conversions clean
+.PHONY: help demo lint docs stories test test-faults test-doors test-browser test-cnn test-long test-wheel soak paper bench bench-ledger bench-regret bench-conversions clean
 
 # The tests of test-long draw other examples every time; SEED=1234 draws those of an earlier run again.
 SEED := $(shell date +%s)
@@ -29,6 +29,9 @@ docs: $(STAMP).docs  ## build the documentation site into build/site; a broken l
 	@$(PY) -m website.pages build/pages
 	@$(PY) -m zensical build --strict --clean
 	@$(PY) -m website.finish build/site
+
+stories: $(STAMP)  ## make the pictures of the documentation's user stories anew, by what their pages say
+	@$(PY) -m website.stories
 
 # Tests start many interpreters: with compiled files each of them is quicker by a second.
 test test-faults test-doors test-browser test-cnn test-long test-wheel: export PYTHONDONTWRITEBYTECODE =

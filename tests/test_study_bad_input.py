@@ -206,13 +206,10 @@ def test_keys(key: Any) -> None:
 # Params and contexts --------------------------------------------------------------------------------------------------
 
 BAD_PARAMS: list[tuple[Any, type[Exception], str]] = [
-    ({**HERE, "x": 1.5}, Outside, "x: value must be between 0.0 and 1.0 (got 1.5)"),
-    ({**HERE, "x": -1e-9}, Outside, "x: value must be between 0.0 and 1.0 (got -1e-09)"),
     ({**HERE, "x": math.nan}, InvalidInput, "x: value must be a finite number (got nan)"),
     ({**HERE, "x": True}, InvalidInput, "x: value must be a number (got True)"),
     ({**HERE, "x": "0.5"}, InvalidInput, "x: value must be a number (got '0.5')"),
     ({**HERE, "x": None}, InvalidInput, "x: value must be a number (got None)"),
-    ({**HERE, "n": 9}, Outside, "n: value must be between 1 and 8 (got 9)"),
     ({**HERE, "n": 2.0}, InvalidInput, "n: value must be an integer (got 2.0)"),
     ({**HERE, "act": "gelu"}, Outside, "act: value must be one of 'relu', 'tanh' (got 'gelu')"),
     (
@@ -234,6 +231,23 @@ def test_params_are_named_when_they_are_wrong(params: Any, error: type[Exception
     assert untouched(study, error, lambda: study.add(params, 0.5)) == sentence
     assert untouched(study, error, lambda: study.ask(params=params)) == sentence
     assert untouched(study, error, lambda: study.posterior([HERE, params])) == sentence
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence", "farther"),
+    [
+        ({"x": 1.5}, "x: value must be between 0.0 and 1.0 (got 1.5)", {"x": 1001.0}),
+        ({"x": -1e-9}, "x: value must be between 0.0 and 1.0 (got -1e-09)", {"x": -1001.0}),
+        ({"n": 9}, "n: value must be between 1 and 8 (got 9)", {"n": 7009}),
+    ],
+)
+def test_what_was_run_may_lie_outside_and_nothing_else(params: Any, sentence: str, farther: Any) -> None:
+    study = started()
+    assert untouched(study, Outside, lambda: study.ask(params={**HERE, **params})) == sentence
+    assert untouched(study, Outside, lambda: study.posterior([HERE, {**HERE, **params}])) == sentence
+    said = untouched(study, Outside, lambda: study.add({**HERE, **farther}, 0.5))
+    assert "value must not be farther than 1000 ranges from" in said
+    assert study.add({**HERE, **params}, 0.5).note == "outside the ranges: kept and used, never proposed"
 
 
 def test_params_that_are_missing() -> None:

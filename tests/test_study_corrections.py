@@ -163,6 +163,48 @@ def test_what_was_run_may_lie_outside_and_is_never_proposed() -> None:
     refusal(Outside, _tell_off_the_list)
 
 
+@pytest.mark.parametrize("kind", [Real, Integer])
+def test_what_was_added_from_outside_is_used_and_never_proposed(place: Place, kind: Any) -> None:
+    study = place.create(space={"x": kind(1, 5)}, initial=2)
+    for x, y in ((9, 9.0), (-3, 0.1), (3, 1.0)):
+        study.add({"x": x}, y)
+    study.add_many([{"params": {"x": 12}}])
+    assert [trial.note != "" for trial in study.trials()] == [True, True, False, True]
+    for _ in range(4):
+        for trial in study.ask(n=2):
+            assert 1 <= trial.params["x"] <= 5
+            study.tell(trial, trial.params["x"] / 10)
+    assert (study.best().params, study.best().value) == ({"x": 9}, 9.0)
+    assert 1 <= study.recommend().params["x"] <= 5
+    again = place.restart(study)
+    assert again.trials() == study.trials()
+    assert all(again.replay(number).same for number in range(5, 13))
+    if place.url is not None:
+        assert belated.check(place.url, again.name).ok
+    means = []
+    for at in (6, 40):  # the model hears what lies outside, where it lies
+        near = Place(None).create(space={"x": kind(1, 5)})
+        near.add({"x": 1}, 0.0)
+        near.add({"x": at}, 9.0)
+        means.append(near.posterior([{"x": 5}]).mean[0])
+    assert means[0] > means[1] + 1
+
+
+def test_a_range_is_narrowed_though_something_lay_outside_before() -> None:
+    study = Place(None).create(space={"x": Real(0, 10)})
+    study.add({"x": 12.0}, 0.5)
+    study.add({"x": 4.0}, 0.5)
+    study.amend(ranges={"x": (2, 8)}, reason="the bath cannot do more")
+    refusal(InvalidInput, lambda: study.amend(ranges={"x": (5, 8)}, reason="4 was tried"))
+    study.amend(ranges={"x": (2, 15)}, reason="a new bath")
+    assert [trial.note for trial in study.trials()] == ["", ""]
+    study.add({"x": 9500.0}, 0.1)
+    study.amend(3, params={"x": 3.0}, reason="a typing error")
+    refusal(Outside, lambda: study.amend(ranges={"x": (3, 12)}, reason="9500 is on record, too far away"))
+    study.undo()
+    assert study.trial(3).params == {"x": 9500.0}
+
+
 def _tell_off_the_list() -> None:
     study = Place(None).create(space=GRID)
     study.tell(study.ask(), 0.5, params={"x": 0.123})

@@ -1,4 +1,4 @@
-"""A tell does not read first where its handle knows enough; it is answered as if it had, whatever others wrote since."""
+"""A tell does not read first where its handle knows enough; it is answered as if it had."""
 
 from __future__ import annotations
 

@@ -718,6 +718,7 @@ class Study:
         remark: str | None = None,
     ) -> Trial:
         """Add a query that was tried before or elsewhere. It gets the next number; without a value it is pending.
+        It may lie outside the ranges, which bind what the study proposes.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -787,7 +788,7 @@ class Study:
     def _check_query(self, row: AddedQuery) -> AddedQuery:
         """The row as plain values."""
         words, _ = self._state.encode_context(row.context)
-        self.settings.space.encode(row.params)  # refuses what does not lie in the space
+        self.settings.space.encode_run(row.params)  # refuses what cannot have been run
         y = None if row.value is None else require_number(row.value)
         sigma = self._check_noise(row.noise)
         if sigma is not None and y is None:
@@ -800,7 +801,7 @@ class Study:
         if self.settings.outcomes != "conversion":
             raise Contradiction('people are counted in a study of conversions: create it with outcomes="conversion"')
         words, _ = self._state.encode_context(row.context)
-        self.settings.space.encode(row.params)
+        self.settings.space.encode_run(row.params)
         until = self._read_time(row.as_of)
         if until < row.day:
             raise InvalidInput(f"as_of must not be before its day (got {format_value(row.as_of)})")

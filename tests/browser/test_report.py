@@ -1,11 +1,8 @@
 """The report in chromium: on a phone, on a desk, and printed."""
 
-import os
 import re
-import shutil
 import unicodedata
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,6 @@ import pytest
 import belated
 from tests.plotting.studies import STUDIES, make_lab
 
-sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
 PdfReader = pytest.importorskip("pypdf").PdfReader
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -46,19 +42,6 @@ ROWS_AND_CHARTS = """() => [
   [...document.querySelectorAll("figure")].map(
     chart => [...chart.querySelectorAll("text, figcaption")].map(words => words.textContent)),
 ]"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Debian's chromium; without it the test is skipped, in CI it fails."""
-    program = shutil.which("chromium")
-    if program is None:
-        assert not os.environ.get("CI"), "CI must run the tests in chromium"
-        pytest.skip("chromium is not installed (Debian: apt install chromium)")
-    with sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module", params=EVERY, ids=lambda make: make.__name__)

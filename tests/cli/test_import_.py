@@ -28,7 +28,10 @@ def test_past_experiments_are_taken_in_once() -> None:
         "restated": 0,
         "nobody": 0,
         "left_out": [],
+        "remarks": [],
+        "edits": [],
         "early": 0,
+        "outside": 0,
     }
     Path("copy.csv").write_text("\ufeffx,act,outcome,noise\r\n0.25,tanh,0.3,0.1\r\n0.5,relu,1,\r\n0.9,relu,2,\r\n")
     assert run_json("import", "copy.csv")["new"] == 1  # other columns, another order, a spreadsheet's BOM
@@ -57,7 +60,7 @@ def test_a_key_tells_equal_rows_of_two_files_apart() -> None:
         invoke("import", "past.csv")
     assert len(open_lab().trials()) == 2
     Path("past.csv").write_text("key,x,act,outcome\nmonday,0.5,relu,2\n")
-    assert "past.csv:2: trial 1 was told before, with 1.0" in invoke("import", "past.csv", code=2).stderr
+    assert "past.csv:2: trial 1: the outcome is 2.0, not 1.0" in invoke("import", "past.csv", code=2).stderr
 
 
 def test_import_warns_of_pending_queries_that_age() -> None:
@@ -80,15 +83,34 @@ def test_import_warns_of_pending_queries_that_age() -> None:
 def test_one_bad_row_in_ten_thousand_and_nothing_is_taken() -> None:
     invoke("new", "lab", *SPACE)
     rows = [f"{i / 10000},relu,{i}" for i in range(10000)]
-    rows[7776] = "1.5,relu,7"
+    rows[7776] = "1500,relu,7"
     rows[8887] = "0.5,elu,7"
     Path("past.csv").write_text("\n".join(["x,act,outcome", *rows]))
     assert invoke("import", "past.csv", code=2).stderr.splitlines() == [
         "Error: nothing was recorded: 2 lines are wrong",
-        "  past.csv:7778: x: value must be between 0.0 and 1.0 (got 1.5)",
+        "  past.csv:7778: x: value must not be farther than 1000 ranges from 0.0 to 1.0 (got 1500.0)",
         "  past.csv:8889: act: value must be one of relu, tanh (got 'elu')",
     ]
     assert run_json("show")["trials"] == []
+
+
+def test_experiments_outside_the_ranges_are_kept_and_said() -> None:
+    invoke("new", "lab", *SPACE)
+    Path("past.csv").write_text("x,act,outcome\n1.5,relu,9\n-0.25,tanh,2\n0.5,relu,1\n")
+    would = invoke("import", "past.csv", "--dry-run").stdout
+    assert would == (
+        "Would import 3 rows: 3 new trials, 0 here before, 3 outcomes; 2 lie outside the ranges: kept and used, "
+        "never proposed\n"
+    )
+    assert invoke("import", "past.csv").stdout == would.replace("Would import", "Imported")
+    assert "outside" not in invoke("import", "past.csv").stdout
+    assert run_json("best")["params"] == {"x": 1.5, "act": "relu"}  # as it was seen
+    assert 0 <= run_json("recommend")["params"]["x"] <= 1
+    assert all(0 <= trial["params"]["x"] <= 1 for trial in run_json("ask", "-n", "8"))
+    invoke("export", "--out", "all.csv")
+    invoke("new", "other", *SPACE)
+    assert run_json("import", "other", "all.csv")["outside"] == 2
+    invoke("check", "lab")
 
 
 def test_a_closed_study_takes_outcomes_and_no_rows() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -21,18 +21,22 @@ from belated.cli._common import (
     split_name,
     study_arguments,
     warn_of_cut_line,
-    warn_of_left_out,
 )
+from belated.cli._questions import is_terminal
 from belated.cli.io.cells import parse_time
+from belated.cli.io.edits import Edit, UnexplainedEdits
 from belated.cli.io.files import LineErrors
 from belated.cli.io.import_rows import ImportCounts, import_file, import_rows
 from belated.cli.io.optuna_rows import list_optuna_rows, read_optuna_study
 from belated.cli.io.transaction import apply_at_once
 from belated.cli.new import list_existing
 from belated.errors import InvalidInput
-from belated.record.signing import Signature
+from belated.record.signing import Signature, require_reason
+from belated.record.state import OUTSIDE
 from belated.validation import format_names
 from belated.wording import format_count
+
+DRY = "a dry run"  # the reason of amendments that are not recorded
 
 
 @click.command("import")
@@ -47,6 +51,7 @@ from belated.wording import format_count
 @click.option(
     "--map", "mapped", multiple=True, metavar="TITLE=COLUMN", help="What a title means: yield=outcome. Date=: left out."
 )
+@click.option("--amend", metavar="REASON", help="Why rows of an export were edited: they are recorded as amendments.")
 @by_option
 @remark_option
 @click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
@@ -59,6 +64,7 @@ def import_(
     silence: str | None,
     as_of: str | None,
     mapped: tuple[str, ...],
+    amend: str | None,
     by: str | None,
     remark: str | None,
     dry_run: bool,
@@ -70,8 +76,13 @@ def import_(
     failure. An outcome without both times has no delay. Rows of two files with the same content are one experiment,
     unless a column key tells them apart; within one file they are two.
 
+    Experiments outside today's ranges are kept and used by the model, and never proposed; the last line says how many.
+
     Cells of a CSV are separated by commas, semicolons or tabs; in the latter two decimals may begin with a comma. Other
-    columns are left out, and named. --map says what a title means.
+    columns are kept as remarks of new trials, and named. --map says what a title means.
+
+    An export may be edited and imported again: exactly what was changed is offered as an amendment, on a terminal, or
+    with --amend REASON; --dry-run shows it. Empty cells and values that a trial had before change nothing.
 
     In a study of conversions a row may count people: parameters, day (2026-03-01), shown and converted, and as_of. It
     is one trial. A later file states the same days again, and the difference is what came since.
@@ -84,11 +95,14 @@ def import_(
     Examples:
       $ belated import catalyst past.csv
       $ belated import catalyst Versuche.xlsx --map Ausbeute=outcome
+      $ belated import catalyst trials.xlsx --amend "two digits were swapped"
       $ belated import campaign counts.csv --as-of 2026-03-08
       $ belated import --optuna sqlite:///old.db tuning
     """
     if optuna is not None and as_of is not None:
         raise InvalidInput("--as-of belongs to counts of people; leave it out with --optuna")
+    if optuna is not None and amend is not None:
+        raise InvalidInput("--amend belongs to an export that was edited; leave it out with --optuna")
     if optuna is not None and mapped:
         raise InvalidInput("--map belongs to a table; leave it out with --optuna")
     signature = Signature.of(by, remark)
@@ -100,9 +114,18 @@ def import_(
     else:
         name, (file,) = split_name(words, 1, "[NAME] FILE")
         path, until = Path(file), None if as_of is None else parse_time(as_of, "--as-of")
-        counts = change(find_name(url, name), lambda study: import_file(study, path, until, mapped, signature))
+        name = find_name(url, name)
+
+        def import_table(reason: str | None) -> ImportCounts:
+            return change(name, lambda study: import_file(study, path, until, mapped, signature, reason))
+
+        try:
+            counts = import_table(DRY if dry_run else None if amend is None else require_reason(amend))
+        except UnexplainedEdits as found:
+            if in_json or not is_terminal():
+                raise
+            counts = import_table(ask_reason(found.edits))
         warn_of_cut_line(path)
-        warn_of_left_out(counts.left_out)
         if counts.early:
             came = "outcome came" if counts.early == 1 else "outcomes came"
             print_warning(f"{counts.early} {came} before the query was asked, which counts as a delay of 0")
@@ -120,7 +143,22 @@ def import_(
     if counts.nobody:
         parts.append(f"{format_count(counts.nobody, 'row')} without anybody shown left out")
     what = "Would import" if dry_run else "Imported"
-    print_result(asdict(counts), in_json, lambda: f"{what} {format_count(counts.rows, 'row')}: {', '.join(parts)}")
+    for edit in [] if in_json else counts.edits:
+        click.echo(f"{'Would amend' if dry_run else 'Amended'} {edit}")
+    kept = f"; kept as remarks: {format_names(counts.remarks)}" if counts.remarks else ""
+    far = f"; {counts.outside} {'lies' if counts.outside == 1 else 'lie'} {OUTSIDE}" if counts.outside else ""
+    print_result(
+        asdict(counts), in_json, lambda: f"{what} {format_count(counts.rows, 'row')}: {', '.join(parts)}{kept}{far}"
+    )
+
+
+def ask_reason(edits: Sequence[Edit]) -> str:
+    """Show what was edited, and ask why."""
+    for edit in edits:
+        click.echo(f"line {edit.line}, {edit}")
+    what = "this as an amendment" if len(edits) == 1 else f"these as {len(edits)} amendments"
+    click.confirm(f"Record {what}?", abort=True)
+    return require_reason(click.prompt("Why?"))
 
 
 Change = Callable[[str, Callable[[Study], ImportCounts]], ImportCounts]  # all of some work to a study, or none

@@ -126,7 +126,7 @@ class AdditionPlan:
 
     def add_counts(self, row: AddedCounts) -> None:
         """The counts of a day, unless they were stated before."""
-        x, at = self.state.encode(row.params, row.context), require_time(row.as_of, "as_of")
+        x, at = self.state.encode_added(row.params, row.context), require_time(row.as_of, "as_of")
         day = (*x, row.day)
         number = self._days.get(day) or self.state.table.find_day(x, row.day)
         if number is None:

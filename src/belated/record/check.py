@@ -230,7 +230,7 @@ def _check_events(state: State, events: Sequence[Event], flag: Flag, steps: Step
             if read.was_closed(event.knew):
                 flag("I4", number, "it was asked after the study was closed")
             try:
-                state.encode(event.params, event.context)
+                (state.encode_added if event.by_hand else state.encode)(event.params, event.context)
             except (BelatedError, TypeError, ValueError) as error:
                 flag("I4", number, f"it is not complete ({error})")
                 return Counter(events=len(events))

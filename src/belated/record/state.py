@@ -28,10 +28,11 @@ from belated.results import Status, Trial
 from belated.settings import Settings, read_amendment
 from belated.space.encoding import Space
 from belated.space.parameters import Choice
-from belated.validation import Params, format_value
+from belated.validation import Params, format_value, prefix_errors
 
 # What a locked study takes no more. Whoever wrote it could not know yet that it is locked; it does not count.
 LOCKED_OUT = ("told", "converted", "counted", "failed", "amended", "undone")
+OUTSIDE = "outside the ranges: kept and used, never proposed"
 
 
 class StudyChange(NamedTuple):
@@ -171,7 +172,8 @@ class State:
         """The row of a query that an event asks, or says to have been run elsewhere; None: there is none."""
         kind = plain["event"]
         if kind == "asked":
-            return self.encode(plain["params"], plain["context"])
+            encode = self.encode_added if plain.get("by_hand") else self.encode
+            return encode(plain["params"], plain["context"])
         if kind in ("told", "amended") and plain.get("params") is not None:
             return self._encode_run(plain["number"] - 1, plain["params"])
         if kind == "undone" and plain["number"] is not None:
@@ -182,8 +184,7 @@ class State:
 
     def _encode_run(self, i: int, params: Params) -> list[float]:
         """The row of a query as it was run, which may be outside the ranges."""
-        z: list[float] = self.encode_context(self.table.asked(i).context)[1].tolist()
-        return z + self.settings.space.encode_run(params)
+        return self.encode_added(params, self.table.asked(i).context)
 
     # Changes of the study itself --------------------------------------------------------------------------------------
 
@@ -216,18 +217,22 @@ class State:
         return self.changed_at <= since and not self.table.has_changed(number, since)
 
     def check_ranges(self, new: Space) -> None:
-        """Refuse ranges that are narrower, unless everything that was asked or run lies inside."""
+        """Refuse ranges that are narrower, unless everything that lies inside still does."""
         for name in new.names:
             old, kind = self.settings.space.find_parameter(name), new.find_parameter(name)
             if isinstance(kind, Choice) or isinstance(old, Choice) or (kind.low <= old.low and old.high <= kind.high):
                 continue
             for i in range(self.table.count):
                 for value in (self.table.asked(i).params[name], self.table.params(i)[name]):
-                    if not kind.low <= value <= kind.high:
+                    if old.low <= value <= old.high and not kind.low <= value <= kind.high:
                         raise InvalidInput(
                             f"{name}: a range can be narrowed only if everything lies inside "
                             f"(trial {i + 1} has {value!r}, got {kind.low!r} to {kind.high!r})"
                         )
+        for i in range(self.table.count):
+            with prefix_errors(f"trial {i + 1}: "):
+                for params in self.table.list_params(i):
+                    new.encode_run(params)  # refuses what is too far away from the new ranges
 
     def _keep(self) -> None:
         before = StudyChange(self.position, self.settings, self.closed, self.locked)
@@ -290,10 +295,12 @@ class State:
         return self.table.find_statuses(now, self.settings.patience.m)
 
     def trial(self, number: int, now: float) -> Trial:
-        """A trial at the clock reading `now`; its note says if its outcome lies beyond the floor or the ceiling."""
+        """A trial at the clock reading `now`; its note says if its outcome lies beyond the floor or the ceiling, or its
+        query outside the ranges."""
         trial = self.table.trial(number, now, self.settings.patience.m)
-        flag = "" if trial.outcome is None else self.settings.objective.flag(trial.outcome)
-        return replace(trial, note="; ".join(filter(None, [trial.note, flag]))) if flag else trial
+        flags = [] if trial.outcome is None else [self.settings.objective.flag(trial.outcome)]
+        flags += [] if self.settings.space.holds(trial.params) else [OUTSIDE]
+        return replace(trial, note="; ".join(filter(None, [trial.note, *flags]))) if any(flags) else trial
 
     def patience_of(self, row: TrialRecord) -> Patience:
         """The patience that decides whether its outcome is late; while untold, the patience of now."""
@@ -303,8 +310,14 @@ class State:
     # Dictionaries to arrays -------------------------------------------------------------------------------------------
 
     def encode(self, params: Params, context: Params | None) -> list[float]:
-        """Context and query as columns."""
-        query = self.settings.space.encode_as_list(params)
+        """Context and query as columns, inside the ranges."""
+        return self._join(context, self.settings.space.encode_as_list(params))
+
+    def encode_added(self, params: Params, context: Params | None) -> list[float]:
+        """The same of a query that somebody ran: it may lie outside the ranges, which bind what is proposed."""
+        return self._join(context, self.settings.space.encode_run(params))
+
+    def _join(self, context: Params | None, query: list[float]) -> list[float]:
         if self.settings.context is None and context is None:
             return query
         z: list[float] = self.encode_context(context)[1].tolist()

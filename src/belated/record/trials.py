@@ -334,6 +334,11 @@ class TrialTable:
         """What was run in a row, as far as is known."""
         return self._run[i] if i in self._run else self.asked(i).params
 
+    def list_params(self, i: int) -> list[Mapping[str, Any]]:
+        """What was asked in a row, and everything that was said to have been run."""
+        runs = [self._run.get(i), *(past.run for past in self._past.get(i, ()))]
+        return [self.asked(i).params, *(run for run in runs if run is not None)]
+
     def params_before(self, i: int) -> Mapping[str, Any]:
         """What was run in a row, as was known before the newest change of it."""
         past = self._past.get(i)
@@ -836,7 +841,7 @@ class TrialTable:
             note=asked.note,
             asked_by=asked.by,
             ended_by=row.ended_by,
-            remark="; ".join(filter(None, [asked.remark, row.remark])),
+            remark="; ".join(dict.fromkeys(filter(None, [asked.remark, row.remark]))),
         )
 
 

@@ -153,6 +153,18 @@ class Space:
                 row += parameter.encode_run(params[name])
         return row
 
+    def holds(self, params: Params) -> bool:
+        """Whether a query that was run lies inside the ranges.
+
+        >>> from belated import Real, Space
+        >>> Space.of({"x": Real(0, 10)}).holds({"x": 12.5})
+        False
+        """
+        if isinstance(self.parameters, Points):
+            return True  # nothing else can be run
+        kinds = zip(self.names, self.parameters, strict=True)
+        return all(isinstance(kind, Choice) or kind.low <= params[name] <= kind.high for name, kind in kinds)
+
     def with_ranges(self, ranges: Mapping[str, tuple[float, float]]) -> Space:
         """The same space with other ends of some ranges.
 

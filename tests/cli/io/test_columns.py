@@ -34,9 +34,11 @@ def test_a_german_spreadsheet_is_read_as_it_is(bath: belated.Study) -> None:
         encoding="utf-8",
     )
     ran = invoke("import", "Versuche.csv")
-    assert "Warning: left out, as no column of this study: Exp, Date, comment\n" in ran.stderr
-    assert ran.stdout == "Imported 2 rows: 2 new trials, 0 here before, 2 outcomes\n"
+    assert ran.stdout == (
+        "Imported 2 rows: 2 new trials, 0 here before, 2 outcomes; kept as remarks: Exp, Date, comment\n"
+    )
     one, two = bath.trials()
+    assert (one.remark, two.remark) == ("Exp: 1; Date: 01.03.2026; comment: mit 1.5 bar", "Exp: 2; Date: 2.3.2026")
     assert one.params == {"temperature": 61.5, "stages": 2, "ratio": 0.5, "solvent": "water"}
     assert two.params == {"temperature": 70.0, "stages": 3, "ratio": 1.5, "solvent": "1,5-diol"}
     assert (one.outcome, two.outcome) == (12.25, 0.5)

@@ -69,7 +69,7 @@ def test_what_is_wrong_is_said_with_its_line() -> None:
         "0.1,new,2026-13-01,500,1\n"
         "0.1,new,,500,1\n"
         "0.1,new,2026-03-01,500,700\n"
-        "0.9,new,2026-03-01,500,7\n"
+        "0.9,old,2026-03-01,500,7\n"
     )
     said = invoke("import", "bad.csv", code=2).stderr
     for line, sentence in (
@@ -77,7 +77,7 @@ def test_what_is_wrong_is_said_with_its_line() -> None:
         (3, "day must be a time such as 2026-03-01T14:30"),
         (4, "counts need a day, how many were shown, and how many converted (day is missing)"),
         (5, "converted must lie between 0 and shown, 500 (got 700)"),
-        (6, "discount: value must be between 0.0 and 0.3"),
+        (6, "segment: value must be one of new, loyal"),
     ):
         assert f"bad.csv:{line}: {sentence}" in said
     assert open_lab().trials() == []

@@ -105,9 +105,9 @@ def test_a_dry_run_and_a_wrong_trial_make_nothing() -> None:
     make_old_study(*FOUR)
     assert invoke("import", "--optuna", OLD, "tuning", "--dry-run").stdout.startswith("Would import 4 rows: 4 new")
     assert not Path("belated.db").exists()
-    invoke("new", "mine", "--real", "x", "0", "0.35", "--goal", "minimize", "--silence", "fading", "--seed", "0")
+    invoke("new", "mine", "--real", "x", "0", "0.0001", "--goal", "minimize", "--silence", "fading", "--seed", "0")
     refused = invoke("import", "mine", "tuning", "--optuna", OLD, code=2).stderr
-    assert "  tuning:3: x: value must be between 0.0 and 0.35 (got 0.4)" in refused
+    assert "  tuning:3: x: value must not be farther than 1000 ranges from 0.0 to 0.0001 (got 0.4)" in refused
     assert belated.Study.open(STORE, "mine").rounds == 0
 
 

@@ -145,3 +145,20 @@ def test_json_lines_carry_what_happened_on_the_way() -> None:
     ]
     invoke("export", "new", "--out", "new.jsonl")
     assert run_json("import", "new", "old.jsonl")["amended"] == 0  # an early export changes nothing later
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "xlsx"])
+def test_remarks_of_other_columns_go_along_with_an_export(kind: str) -> None:
+    for name in ("old", "new"):
+        invoke("new", name, "--real", "x", "0", "1", "--silence", "unknown", "--seed", "0")
+    Path("past.csv").write_text(
+        'x,Exp,outcome,comment,Date\n0.5,=1+1,1,"warm, then ""cold""",\n0.25,"""A""",,,2.3.2026\n'
+    )
+    invoke("import", "old", "past.csv", "--remark", "from the book", "--map", "Date=")
+    invoke("export", "old", "--out", f"old.{kind}")
+    assert "=1+1" not in [line.split(",")[-1] for line in Path(f"old.{kind}").read_text(errors="ignore").splitlines()]
+    invoke("import", "new", f"old.{kind}")
+    for name in ("old", "new"):
+        remarks = [trial.remark for trial in belated.Study.open(STORE, name).trials()]
+        assert remarks[0].startswith('Exp: =1+1; comment: warm, then "cold"; from the book')
+        assert remarks[1] == 'Exp: "A"; from the book'

@@ -93,7 +93,7 @@ def test_a_workbook_of_a_lab_is_read_with_its_dates_and_formulas() -> None:
     book.active.append([2, 70.5, 1e-7, 3, 3, 0.5, None, datetime(2026, 3, 2, 14, 30)])
     book.save("lab.xlsx")
     counts = run_json("import", "bath", "lab.xlsx")
-    assert (counts["new"], counts["told"], counts["left_out"]) == (2, 1, ["Exp"])
+    assert (counts["new"], counts["told"], counts["remarks"], counts["left_out"]) == (2, 1, ["Exp"], [])
     one, two = study.trials()
     assert (one.params["stages"], one.outcome, one.asked_at) == (2, 12.0, datetime(2026, 3, 1, 14, 30).timestamp())
     assert (two.params["temperature"], two.params["solvent"], two.outcome) == (70.5, 3, None)
@@ -103,11 +103,11 @@ def test_the_line_of_a_wrong_cell_is_named() -> None:
     make_bath()
     book = openpyxl.Workbook()
     book.active.append(["temperature", "rate", "stages", "solvent", "context.h"])
-    book.active.append([500, 1e-8, 2, "water", 0.5])
+    book.active.append([1e6, 1e-8, 2, "water", 0.5])
     book.active.append(["70,5", 1e-8, 2, "water", 0.5])
     book.save("lab.xlsx")
     said = invoke("import", "bath", "lab.xlsx", code=2).stderr
-    assert "  lab.xlsx:2: temperature: value must be between 20.0 and 90.0" in said
+    assert "  lab.xlsx:2: temperature: value must not be farther than 1000 ranges from 20.0 to 90.0" in said
     assert "  lab.xlsx:3: temperature: value must be a number (got '70,5')" in said
 
 

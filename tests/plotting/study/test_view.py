@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from belated import Integer, Real, Study
 from belated.learner.delays.survival import kaplan_meier
 from belated.plotting.study.view import GRID, format_expected, is_squashed, read_study_view
 from belated.results import BestQuery
@@ -23,6 +24,7 @@ from tests.plotting.studies import (
     make_wide,
     view_study,
 )
+from tests.support.studies import Clock
 
 
 def test_delays_are_those_of_what_was_waited_for() -> None:
@@ -109,6 +111,20 @@ def test_more_coordinates_than_fit_are_counted() -> None:
     assert (len(view.slices), view.left_out) == (12, 3)
 
 
+def test_the_axis_of_a_finished_study_ends_with_what_happened_last() -> None:
+    clock = Clock()
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0, patience="1h", clock=clock)
+    for _ in range(4):
+        trial = study.ask()
+        clock.now += 60.0
+        study.tell(trial, trial.params["x"])
+    clock.now += 1e7
+    view = read_study_view(study)
+    assert (view.dated, view.now) == (True, 240.0)
+    study.ask()
+    assert read_study_view(study).now == 6.0  # one is out: now counts, and the axis counts trials
+
+
 def test_dates_that_would_squash_the_axis_make_it_count_trials() -> None:
     view = view_study(make_imported)
     assert (view.by_clock, view.dated) == (True, False)
@@ -167,3 +183,12 @@ def test_people_who_were_counted_are_shown_as_the_share_of_their_day() -> None:
     piece = view.slices[0]
     assert len(piece.heard) == 42
     assert np.max(piece.heard[:, 1]) < 0.2
+
+
+def test_what_was_run_outside_the_ranges_is_counted_and_not_drawn_on_the_belief() -> None:
+    study = Study.create(space={"x": Real(0, 1), "n": Integer(1, 4)}, silence="unknown", seed=0)
+    for x, n in ((0.5, 2), (1.5, 2), (0.25, 9)):
+        study.add({"x": x, "n": n}, x)
+    view = read_study_view(study)
+    assert view.outside == 2
+    assert [piece.heard[:, 0].tolist() for piece in view.slices] == [[0.5], [2.0]]

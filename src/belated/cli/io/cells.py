@@ -102,6 +102,19 @@ def parse_option(text: str) -> Scalar:
     return text
 
 
+def format_text(text: str) -> str:
+    """Words as they are; in quotes where a spreadsheet would run them, or where they are in quotes themselves."""
+    return json.dumps(text, ensure_ascii=False) if text.startswith(('"', *FORMULAS)) else text
+
+
+def parse_text(text: str) -> str:
+    """The words that `format_text` wrote, or a person."""
+    try:
+        return str(json.loads(text)) if text.startswith('"') else text
+    except ValueError:
+        return text
+
+
 def write_options(options: Iterable[Scalar]) -> dict[str, Scalar]:
     """Each option under the text that it is written as; no two texts are the same."""
     every = list(options)

@@ -1,7 +1,8 @@
 """What the columns of a table mean for a study.
 
 Titles are read as people write them: a parameter with its unit, the outcome by its own name, in any case. --map says
-what another title means. Columns that mean nothing here are left out, unless they look like a typing error.
+what another title means. Columns that mean nothing here are read beside the others, unless they look like a typing
+error; an import keeps them as remarks.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ WITH_POINT = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 def name_column(name: str) -> str:
     """The column of a parameter: its own name, unless that is a column with another meaning, or a formula."""
-    reserved = name in {*FIELDS, *ALIASES, "key"} or name.startswith(("params.", "context.", *FORMULAS))
+    reserved = name in {*FIELDS, *ALIASES, "key", "remark"} or name.startswith(("params.", "context.", *FORMULAS))
     reserved = reserved or name != name.strip()
     return f"params.{name}" if reserved else name
 
@@ -133,7 +134,7 @@ class StudyColumns:
 
     def guess(self, title: str, there: Sequence[str]) -> str:
         """A column that is not there yet and whose name is nearly this title; empty if there is none."""
-        missing = {key: column for key, column in self.titles.items() if column not in there}
+        missing = {key: column for key, column in self.titles.items() if column not in (*there, "remark")}
         near = get_close_matches(title.casefold(), missing, 1, cutoff=0.8)
         return missing[near[0]] if near else ""
 
@@ -161,7 +162,8 @@ class Sheet:
     """A table with its columns understood; its rows are read as they are asked for."""
 
     rows: Iterator[FileRow]
-    left_out: tuple[str, ...] = ()  # titles of columns that mean nothing here
+    extra: tuple[str, ...] = ()  # titles of columns that mean nothing here
+    left_out: tuple[str, ...] = ()  # titles of columns that --map leaves out
 
 
 def open_sheet(path: Path, errors: LineErrors, columns: TableColumns, required: Iterable[str] = ()) -> Sheet:
@@ -177,8 +179,10 @@ def open_sheet(path: Path, errors: LineErrors, columns: TableColumns, required: 
     pairs = list(zip(titles, found, strict=True))
     zoned = {column for title, column in pairs if title.endswith(UTC)}
     numbers = {column for column in found if columns.holds_numbers(column)} if separator in (";", "\t") else set()
-    rows = _read_rows(lines, errors, found, zoned, numbers)
-    return Sheet(rows, tuple(title for title, column in pairs if not column))
+    unknown = {i: title for i, (title, column) in enumerate(pairs) if not column}
+    extra = {i: title for i, title in unknown.items() if title not in columns.renamed}
+    rows = _read_rows(lines, errors, found, extra, zoned, numbers)
+    return Sheet(rows, tuple(extra.values()), tuple(title for i, title in unknown.items() if i not in extra))
 
 
 def _find_columns(where: str, titles: Sequence[str], columns: TableColumns, required: Iterable[str]) -> list[str]:
@@ -220,11 +224,12 @@ def _read_rows(
     lines: Iterator[tuple[int, list[str]]],
     errors: LineErrors,
     found: Sequence[str],
+    extra: Mapping[int, str],
     zoned: set[str],
     numbers: set[str],
 ) -> Iterator[FileRow]:
-    """The cells of each line by column, without the empty ones; `zoned` columns are in UTC, `numbers` may have decimal
-    commas."""
+    """The cells of each line by column, without the empty ones; `extra` has the titles of those without a column.
+    `zoned` columns are in UTC, `numbers` may have decimal commas."""
     decimals = DecimalMarks()
     for line, cells in lines:
         with errors.collect(line):
@@ -236,7 +241,7 @@ def _read_rows(
                     row[column] = decimals.read(row[column])
                 if column in zoned:
                     row[column] = f"{row[column].strip()}+00:00"
-            yield FileRow(line, row)
+            yield FileRow(line, row, {title: text for i, title in extra.items() if (text := cells[i].strip())})
 
 
 class DecimalMarks:

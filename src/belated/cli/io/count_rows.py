@@ -11,6 +11,7 @@ from belated import Study
 from belated.cli.io.cells import ParameterTexts, parse_time, parse_whole
 from belated.cli.io.columns import COUNT_FIELDS
 from belated.cli.io.files import FileRow, LineErrors
+from belated.cli.io.rows import read_remark
 from belated.errors import InvalidInput
 from belated.record.events import Counted
 from belated.space.encoding import Space
@@ -45,7 +46,7 @@ def import_counts(
             if not parsed[-1].get("shown"):
                 nobody += 1
                 continue
-            written = study.add_many(parsed)
+            written = study.add_many(parsed, remark=read_remark(row) or None)
             number = written[-1].number
             if number > last:
                 last, days = number, days + 1
@@ -79,7 +80,11 @@ def _take(space: Space, prefix: str, cells: Mapping[str, str]) -> dict[str, Any]
 
 def split_statements(cells: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """An object of JSON lines as rows of `add_many`: one for each time that its counts were stated."""
-    row = {name: value for name, value in cells.items() if name not in ("number", "statements") and value is not None}
+    row = {
+        name: value
+        for name, value in cells.items()
+        if name not in ("number", "statements", "remark") and value is not None
+    }
     stated = cells.get("statements") or [{}]
     if not isinstance(stated, list) or not all(isinstance(each, dict) for each in stated):
         raise InvalidInput(f"statements must be a list of objects (got {format_value(stated)})")

@@ -43,4 +43,4 @@ def _fail_rows(study: Study, path: Path, reason: str | None, by: str | None) -> 
             study.fail(number, failure, reason=row.cells.get("reason", reason), by=by)
             counts["failed" if len(study.events()) > before else "known"] += 1
     errors.refuse()
-    return FailCounts(failed=counts["failed"], known=counts["known"], empty=counts["empty"], left_out=sheet.left_out)
+    return FailCounts(failed=counts["failed"], known=counts["known"], empty=counts["empty"], left_out=sheet.extra)

@@ -13,7 +13,7 @@ import secrets
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,6 +29,7 @@ class FileRow:
 
     line: int
     cells: Mapping[str, Any]  # of a CSV: text, without the empty cells
+    extra: Mapping[str, str] = field(default_factory=dict)  # cells of columns that mean nothing here, by title
 
 
 class LineErrors:

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from belated import Study
+from belated import Study, Trial
 from belated.cli.io.count_rows import counts_people, import_counts
+from belated.cli.io.edits import Edit, UnexplainedEdits, collect_past, find_edits, has_ended, is_same_trial
 from belated.cli.io.files import FileRow, LineErrors
 from belated.cli.io.history import HistoryStep, collect_steps, find_missing, find_untold, repeat_event
 from belated.cli.io.rows import TABLES, TrialIdentity, TrialRow, identify, make_key, open_rows, parse_row
@@ -41,8 +42,11 @@ class ImportCounts:
     days: int = 0  # of the new trials: those that count people
     restated: int = 0  # counts of days that were here before
     nobody: int = 0  # rows without anybody shown, left out
-    left_out: tuple[str, ...] = ()  # columns that mean nothing here
+    left_out: tuple[str, ...] = ()  # columns that --map leaves out
+    remarks: tuple[str, ...] = ()  # columns that are kept as remarks of new trials
+    edits: tuple[str, ...] = ()  # what rows say otherwise than the record: amended now
     early: int = 0  # rows whose outcome came before they were asked
+    outside: int = 0  # of the trials that are new or changed: those that lie outside the ranges
 
 
 def import_file(
@@ -51,12 +55,14 @@ def import_file(
     as_of: float | datetime | None = None,
     mapped: Sequence[str] = (),
     signature: Signature = NOBODY,
+    reason: str | None = None,
 ) -> ImportCounts:
     """Make every row of a file a trial of the study, or the counts of one.
 
     as_of      until when people are counted, where the rows do not say it; None: now
     mapped     what titles mean, as title=column
-    signature  who tells what is new of trials that were here before"""
+    signature  who tells what is new of trials that were here before
+    reason     why rows differ from the record, which is amended then; None: they are refused"""
     errors, nested = LineErrors(path), path.suffix.lower() not in TABLES
     sheet = open_rows(study, path, errors, mapped)
     people: list[FileRow] = []
@@ -68,22 +74,30 @@ def import_file(
         with errors.collect(file_row.line):
             rows.append(parse_row(study, file_row, nested))
     refuse_repeated_numbers(rows, errors)
-    pending = sum(trial.status == "pending" for trial in study.trials())
+    pending, far = sum(trial.status == "pending" for trial in study.trials()), count_outside(study)
     totals = import_counts(study, people, errors, as_of, nested=nested)
-    counts = import_rows(study, rows, errors, signature)
+    counts = import_rows(study, rows, errors, signature, reason)
     return replace(
         counts,
         rows=len(rows) + len(people),
         left_out=sheet.left_out,
+        remarks=sheet.extra,
         early=sum(r.asked_at is not None and r.told_at is not None and r.told_at < r.asked_at for r in rows),
         new=counts.new + totals.days,
         known=counts.known + len(people) - totals.days - totals.nobody,
         pending_before=pending,
+        outside=count_outside(study) - far,
         **asdict(totals),
     )
 
 
-def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors, signature: Signature = NOBODY) -> ImportCounts:
+def import_rows(
+    study: Study,
+    rows: list[TrialRow],
+    errors: LineErrors,
+    signature: Signature = NOBODY,
+    reason: str | None = None,
+) -> ImportCounts:
     """Make every row a trial of the study, or none where anything is wrong."""
     errors.refuse()
     if all(row.number is not None for row in rows):
@@ -96,21 +110,26 @@ def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors, signatur
     imported = {event.key: event.number for event in events if isinstance(event, Asked) and event.key is not None}
     here: dict[TrialIdentity, list[int]] = {}
     for trial in trials:
-        for params in (trial.params, trial.asked_params):  # a table has what was run, JSON lines also what was asked
-            if params is not None:
-                here.setdefault(identify(trial, params), []).append(trial.number)
-    repeats: Counter[str] = Counter()
-    last, known, now = len(trials), 0, study.clock()
+        for identity in list_identities(trial):
+            here.setdefault(identity, []).append(trial.number)
+    repeats, edits, past = Counter[str](), list[Edit](), collect_past(events)
+    last, known, now, far = len(trials), 0, study.clock(), count_outside(study)
     for i, row in enumerate(rows):
         queue.run_until(last + 1)
         with errors.collect(row.line):
-            same = here.get(identify(row))
-            number = same.pop(0) if same else find_or_add(study, row, make_key(row, repeats), imported)
+            number = find_here(row, trials, here)
+            if number is None:
+                number = find_or_add(study, row, make_key(row, repeats), imported)
             if number <= last:
                 known += 1
-                find = find_missing if row.history else find_untold
-                steps = find(before.get(number, []), row.steps(now))
-                own = [step if row.history else replace(step, event=signature.sign(step.event)) for step in steps]
+                trial = trials[number - 1]
+                if row.history:
+                    queue.add(Arrival(row, number, 0), find_missing(before.get(number, []), row.steps(now)))
+                    continue
+                ended = has_ended(row, trial, study.settings.outcomes)
+                edits += find_edits(row, trial, past[number], ended)
+                untold = [] if ended else find_untold(before.get(number, []), row.steps(now))
+                own = [replace(step, event=signature.sign(step.event)) for step in untold]
                 queue.add(Arrival(row, number, 0), own)
                 continue
             last, steps = number, row.steps(now)
@@ -121,6 +140,12 @@ def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors, signatur
                 queue.add(Arrival(row, number, number + row.rounds(steps[0], times[i:])), steps)
     queue.run_until(math.inf)
     errors.refuse()
+    if edits and reason is None:
+        raise UnexplainedEdits(errors.source, edits)
+    for edit in edits:
+        with errors.collect(edit.line):
+            study.amend(edit.number, reason=reason or "", by=signature.by, **edit.changes)
+    errors.refuse()
     return ImportCounts(
         rows=len(rows),
         new=last - len(trials),
@@ -128,10 +153,17 @@ def import_rows(study: Study, rows: list[TrialRow], errors: LineErrors, signatur
         told=queue.counts["told"],
         failed=queue.counts["failed"],
         refused=queue.counts["refused"],
-        amended=queue.counts["amended"],
+        amended=queue.counts["amended"] + len(edits),
+        edits=tuple(map(str, edits)),
         pending_before=sum(trial.status == "pending" for trial in trials),
         aged=not study.settings.patience.by_clock,
+        outside=count_outside(study) - far,
     )
+
+
+def count_outside(study: Study) -> int:
+    """How many trials lie outside the ranges of today."""
+    return sum(not study.settings.space.holds(trial.params) for trial in study.trials())
 
 
 def refuse_repeated_numbers(rows: Sequence[TrialRow], errors: LineErrors) -> None:
@@ -143,6 +175,24 @@ def refuse_repeated_numbers(rows: Sequence[TrialRow], errors: LineErrors) -> Non
                 raise InvalidInput(f"number must be there once (got {row.number}, as in line {first[row.number]})")
 
 
+def list_identities(trial: Trial) -> list[TrialIdentity]:
+    """How a row may name a trial: a table has what was run, JSON lines also what was asked."""
+    return [identify(trial, params) for params in (trial.params, trial.asked_params) if params is not None]
+
+
+def find_here(row: TrialRow, trials: Sequence[Trial], here: Mapping[TrialIdentity, list[int]]) -> int | None:
+    """The number of the trial that a row is about, if it is here: by its number and when it was asked, else by what was
+    asked and when. `here` has those that no row was about yet."""
+    number = row.number
+    if number is not None and number <= len(trials) and is_same_trial(row, trials[number - 1]):
+        for identity in list_identities(trials[number - 1]):
+            if number in here[identity]:
+                here[identity].remove(number)
+        return number
+    same = here.get(identify(row))
+    return same.pop(0) if same else None
+
+
 def find_or_add(study: Study, row: TrialRow, key: str, imported: Mapping[str, int]) -> int:
     """The number of the row's trial: the one it had before, if the row was imported before."""
     if key in imported:
@@ -152,7 +202,8 @@ def find_or_add(study: Study, row: TrialRow, key: str, imported: Mapping[str, in
     at = row.told_at if row.asked_at is None else row.asked_at
     told = row.undelayed
     value, noise = (None, None) if told is None else (told.value, told.noise)
-    return study.add(row.params, value, noise=noise, context=row.context, at=at, key=key).number
+    said = row.remark or None
+    return study.add(row.params, value, noise=noise, context=row.context, at=at, key=key, remark=said).number
 
 
 class Arrival(NamedTuple):

@@ -31,7 +31,7 @@ def list_optuna_rows(study: Study, theirs: OptunaStudy, errors: LineErrors) -> l
     for trial in theirs.trials:
         with errors.collect(trial.number):
             params = {name: value for name, value in trial.params.items() if name in space.names}
-            space.encode(params)  # refuses what is not in the space
+            space.encode_run(params)  # refuses what cannot have been run
             end = read_end(trial, silent)
             rows.append(
                 TrialRow(

@@ -23,7 +23,15 @@ from typing import Any
 import numpy as np
 
 from belated import Study, Trial
-from belated.cli.io.cells import ParameterTexts, format_time, parse_decimal, parse_time, parse_whole
+from belated.cli.io.cells import (
+    ParameterTexts,
+    format_text,
+    format_time,
+    parse_decimal,
+    parse_text,
+    parse_time,
+    parse_whole,
+)
 from belated.cli.io.columns import (
     ALIASES,
     COUNT_FIELDS,
@@ -39,7 +47,7 @@ from belated.cli.io.files import FileRow, LineErrors, read_json_lines
 from belated.cli.io.history import HistoryStep, TrialEnd, TrialEvent, collect_steps, find_end, parse_step
 from belated.errors import InvalidInput
 from belated.learner.arrays import Array
-from belated.record.events import Counted, Event, Failed, Told
+from belated.record.events import Asked, Counted, Event, Failed, Told
 from belated.results import FAILURES, Failure
 from belated.space.encoding import Space
 from belated.validation import format_value, freeze, require_number, require_time, require_whole
@@ -66,6 +74,7 @@ class TrialRow:
     failure: Failure | None = None
     history: tuple[HistoryStep, ...] = ()  # empty: nothing but its outcome or failure
     key: str = ""  # rows with different keys are different trials
+    remark: str = ""  # what its other columns say
 
     @property
     def undelayed(self) -> Told | None:
@@ -114,10 +123,14 @@ def list_counts(trial: Trial) -> list[float | None]:
     return [None if trial.counted_at is None else trial.asked_at, trial.shown, trial.converted, trial.counted_at]
 
 
-def build_row(trial: Trial, steps: Sequence[HistoryStep] = (), statements: Sequence[Counted] = ()) -> dict[str, Any]:
+def build_row(
+    trial: Trial, steps: Sequence[HistoryStep] = (), statements: Sequence[Counted] = (), remark: str = ""
+) -> dict[str, Any]:
     row: dict[str, Any] = {"number": trial.number, "params": dict(trial.asked_params or trial.params)}
     if trial.context is not None:
         row["context"] = dict(trial.context)
+    if remark:
+        row["remark"] = remark
     if trial.counted_at is not None:
         row |= dict(zip(COUNT_FIELDS, list_counts(trial), strict=True))
         row["statements"] = [
@@ -142,7 +155,11 @@ def format_json_lines(trials: Iterable[Trial], events: Iterable[Event]) -> Itera
     for event in happened:
         if isinstance(event, Counted):
             statements.setdefault(event.number, []).append(event)
-    rows = (build_row(trial, steps.get(trial.number, ()), statements.get(trial.number, ())) for trial in trials)
+    said = {event.number: event.remark for event in happened if isinstance(event, Asked)}
+    rows = (
+        build_row(trial, steps.get(trial.number, ()), statements.get(trial.number, ()), said[trial.number])
+        for trial in trials
+    )
     return (json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
 
@@ -151,7 +168,8 @@ def list_titles(study: Study, trials: Sequence[Trial]) -> list[str]:
     space, context = study.settings.space, study.settings.context
     people = COUNT_FIELDS if any(trial.counted_at is not None for trial in trials) else ()
     around = [] if context is None else [f"context.{name}" for name in context.names]
-    return ["number", *map(name_column, space.names), *around, *FIELDS[1:], *people]
+    said = ("remark",) if any(trial.remark for trial in trials) else ()
+    return ["number", *map(name_column, space.names), *around, *FIELDS[1:], *people, *said]
 
 
 def build_cells(trial: Trial, columns: Sequence[str]) -> dict[str, Any]:
@@ -162,6 +180,7 @@ def build_cells(trial: Trial, columns: Sequence[str]) -> dict[str, Any]:
     row["asked_at"] = trial.asked_at if trial.counted_at is None else None
     row |= dict(zip(FIELDS[2:], list_ends(trial), strict=True))
     row |= dict(zip(COUNT_FIELDS, list_counts(trial), strict=True))
+    row["remark"] = format_text(trial.remark) or None
     return {column: row.get(column) for column in columns}
 
 
@@ -209,7 +228,7 @@ def open_rows(study: Study, path: Path, errors: LineErrors, mapped: Sequence[str
     if ending not in TABLES:
         raise InvalidInput(f"FILE must end in {', '.join(TABLES)} or .jsonl (got {path})")
     people = COUNT_FIELDS if study.settings.outcomes == "conversion" else ()
-    return open_sheet(path, errors, StudyColumns.of(study, [*ALIASES, "key", *people], mapped))
+    return open_sheet(path, errors, StudyColumns.of(study, [*ALIASES, "key", "remark", *people], mapped))
 
 
 def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
@@ -221,7 +240,7 @@ def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
             raise InvalidInput(f"give {alias} or {name}, not both")
         if alias in ends:
             ends[name] = ends.pop(alias)
-    space.encode(params)  # refuses what is not in the space
+    space.encode_run(params)  # refuses what cannot have been run
     if context is not None and around is not None:
         context.encode(around)
         around = context.as_given(around)
@@ -245,7 +264,16 @@ def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:
         failure=failure,
         history=history,
         key=key,
+        remark=read_remark(row),
     )
+
+
+def read_remark(row: FileRow) -> str:
+    """What a row says beside the trial: its remark, and its other columns with their titles."""
+    said = row.cells.get("remark", "")
+    if not isinstance(said, str):
+        raise InvalidInput(f"remark must be a string (got {format_value(said)})")
+    return "; ".join(filter(None, [parse_text(said), *(f"{title}: {text}" for title, text in row.extra.items())]))
 
 
 def parse_failure(given: object) -> Failure | None:
@@ -291,7 +319,7 @@ def _split_columns(space: Space, context: Space | None, cells: Mapping[str, str]
 
 def _split_object(cells: Mapping[str, Any]) -> Parts:
     """An object of JSON lines."""
-    known = {*FIELDS, *ALIASES, "key", "params", "context", "history"}
+    known = {*FIELDS, *ALIASES, "key", "remark", "params", "context", "history"}
     for name in cells:
         if name not in known:
             raise InvalidInput(f"there is no field {format_value(name)}; parameters belong under params")

@@ -88,7 +88,7 @@ def _tell_rows(study: Study, path: Path, signature: Signature) -> TellCounts:
         duplicate=counts["duplicate"],
         empty=counts["empty"],
         flags=tuple(flags),
-        left_out=sheet.left_out,
+        left_out=sheet.extra,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import takewhile
 from typing import TypeVar
 
@@ -54,13 +55,19 @@ def apply_at_once(
         with ledger.lock_asks() if asks and not dry else nullcontext(ledger) as turn:
             staged = StagedLedger(turn)
             result = work(Study(settings, staged, name, time.time))
-            new = [signature.sign(event) if isinstance(event, Asked) else event for event in staged.new]
+            new = [_sign(event, signature) if isinstance(event, Asked) else event for event in staged.new]
             if new and not dry:
                 last = turn.append(new, staged.seen)
                 _check_none_ended(turn, staged.seen, last.position - len(new), new)
             return result
 
     return write_in_turn(attempt, lambda: any(True for _ in ledger.read(staged.seen)))
+
+
+def _sign(event: Asked, signature: Signature) -> Asked:
+    """The event with its signature, and with what it says itself."""
+    said = "; ".join(filter(None, [event.remark, signature.remark]))
+    return replace(signature, remark=said).sign(event)
 
 
 def _open_ledger(url: str, name: str) -> tuple[Settings, Ledger]:

@@ -125,7 +125,7 @@ def find_allowed(problem: Problem, situation: Situation) -> Mask | None:
         return None
     matching = np.ones(len(problem.place), dtype=bool) if situation.open is None else situation.open
     untaken = matching.copy()
-    untaken[[problem.place[x.tobytes()] for x in situation.taken]] = False
+    untaken[problem.list_places(situation.taken)] = False
     if np.any(untaken):
         return untaken
     if situation.strict:
@@ -142,7 +142,7 @@ def fill_space(problem: Problem, situation: Situation, h: History, rng: Generato
         for x in np.unique(before[:, problem.split :], axis=0):
             distance = np.minimum(distance, np.sum(np.square(problem.Q - x), axis=1))
         here = before[np.all(before[:, : problem.split] == situation.z, axis=1), problem.split :]
-        asked = np.bincount([problem.place[x.tobytes()] for x in here], minlength=len(problem.Q))
+        asked = np.bincount(problem.list_places(here), minlength=len(problem.Q))
         allowed = find_allowed(problem, situation)
         least = asked == np.min(asked if allowed is None else asked[allowed])
         return np.asarray(problem.Q[argmax(distance, least if allowed is None else least & allowed)])

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from belated.learner.algorithms import Algorithm, Move
 from belated.learner.arrays import Array, Mask
@@ -78,6 +79,11 @@ class Problem:
     def place(self) -> dict[bytes, int]:
         """Where each listed query is in Q."""
         return {} if self.Q is None else {q.tobytes(): i for i, q in enumerate(self.Q)}
+
+    def list_places(self, X: Array) -> NDArray[np.intp]:
+        """Where queries are in Q; without those that were run elsewhere."""
+        found = (self.place.get(x.tobytes()) for x in X)
+        return np.array([i for i in found if i is not None], dtype=np.intp)
 
     @property
     def widths(self) -> list[tuple[int, ...]]:

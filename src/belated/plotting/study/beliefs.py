@@ -98,8 +98,13 @@ def draw_beliefs(page: StudyPage, grid: PanelGrid, view: StudyView) -> None:
         write_note(axes, "nothing heard yet, so nothing is believed yet")
         return
     page.text(grid.left, grid.top - 0.5, format_caption(view, view.recommended, page.wide), fontsize=9.5, color=SOFT)
+    missing = []
     if view.left_out:
-        left = f"{view.left_out} more coordinate{'s are' if view.left_out > 1 else ' is'} not shown"
+        missing.append(f"{view.left_out} more coordinate{'s are' if view.left_out > 1 else ' is'} not shown")
+    if view.outside:
+        missing.append(f"{view.outside} outside the ranges {'are' if view.outside > 1 else 'is'} not shown here")
+    if missing:
+        left = "; ".join(missing)
         right = min(len(view.slices), grid.across) * (grid.wide + grid.gap) - grid.gap + grid.left
         page.text(right, grid.top - 0.72, left, fontsize=9.5, color=SOFT, ha="right")
     low, high = find_range(view.slices)

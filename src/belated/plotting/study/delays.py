@@ -106,20 +106,17 @@ def mark_patience(axes: Axes, view: StudyView, m: float, longest: float, reach: 
     """Where patience ends, and which share is heard by then, if that is known."""
     known = m <= longest or view.survival.at(longest) == 0
     within = f"{100 * view.survival.rho(m):.0f} % in time, by estimate" if known else "nothing has waited so long"
-    text = f"patience {describe_patience(view.study.settings.patience)}\n{within}"
+    beyond = "" if m <= reach else " (beyond this axis)"
     if m <= reach:
         axes.axvline(m / unit, **PATIENCE)
-    right = m > 0.5 * reach
-    low = view.survival.over(np.array([0.8 * reach]))[0] < 0.65  # the curve stands above the words
     axes.annotate(
-        text if m <= reach else f"{text}\n(beyond this axis)",
-        xy=(min(m, 0.97 * reach) / unit, 0.1 if low else 0.6),
-        xytext=(-5 if right else 5, 0),
+        f"patience {describe_patience(view.study.settings.patience)}{beyond}\n{within}",
+        xy=(0, 0),
+        xycoords="axes fraction",
+        xytext=(0, -37),  # below the name of the axis
         textcoords="offset points",
-        ha="right" if right else "left",
-        va="bottom",
+        va="top",
         fontsize=9,
         color=VERMILLION,
         linespacing=1.35,
-        bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5},
     )

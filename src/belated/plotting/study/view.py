@@ -115,6 +115,11 @@ class StudyView:
     left_out: int  # coordinates that are not drawn
 
     @property
+    def outside(self) -> int:
+        """Trials outside the ranges, which are not drawn beside the belief."""
+        return sum(not self.study.settings.space.holds(trial.params) for trial in self.trials)
+
+    @property
     def conversions(self) -> bool:
         """Whether what is believed are rates."""
         return self.study.settings.outcomes == "conversion"
@@ -161,7 +166,9 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
     trials = study.trials()
     clock, by_clock = study.clock(), study.settings.patience.by_clock
     start = min((trial.asked_at for trial in trials), default=clock)
-    last = max([clock, *(t for trial in trials for t in (trial.asked_at, trial.told_at or trial.asked_at))])
+    out = not trials or any(trial.status == "pending" for trial in trials)
+    marks = [t for trial in trials for t in (trial.asked_at, trial.told_at or trial.asked_at)]
+    last = max([clock, *marks] if out else marks)  # where nothing is out, the axis ends with what happened last
     asked = np.array([trial.asked_at - start for trial in trials])
     heard_at = [t.told_at if t.counted_at is None else t.asked_at for t in trials]  # counts: by the day
     told = np.array(
@@ -264,8 +271,9 @@ def read_slices(study: ViewedStudy, trials: Sequence[Trial], here: Params, conte
     fits = study.hyperparameters()
     kernel = fits[-1].gp.kernel if fits else study.settings.problem.kernel
     spaces = ((study.settings.space, False), (study.settings.context, True))
+    inside = [trial for trial in trials if study.settings.space.holds(trial.params)]
     return [
-        read_slice(study, trials, kernel, space, i, here, context, of_context)
+        read_slice(study, inside, kernel, space, i, here, context, of_context)
         for space, of_context in spaces
         if space is not None
         for i in range(len(space.names))
@@ -352,7 +360,7 @@ def measure_nearness(
         if study.settings.context is not None and isinstance(study.settings.context.parameters, Points):
             c = trial.context
         columns = [] if study.settings.context is None else [study.settings.context.encode(c or {})]
-        rows.append(np.concatenate([*columns, study.settings.space.encode(p)]))
+        rows.append(np.concatenate([*columns, study.settings.space.encode_run(p)]))
     return float(kernel(rows[0][None, :], rows[1][None, :])[0, 0] / kernel.variance)
 
 
