@@ -11,6 +11,7 @@ import pytest
 import belated.record.kept_events
 import belated.record.snapshot
 from belated import Choice, Real, Study, Unreadable, backup, check
+from belated.cli.io.transaction import apply_at_once
 from belated.record.ledger import open_store
 from belated.record.ledger.chain import Head
 from belated.record.snapshot import find_snapshot, write_snapshot
@@ -112,6 +113,16 @@ def test_opening_takes_the_snapshot_and_what_follows(durable: Place) -> None:
     assert refusal(belated.KeyTaken, lambda: opened.tell(3, 0.4, key="tell 3"))
     assert (asked.number, told.number) == (7, 7)
     assert check(durable.url or "", "lab").ok
+
+
+def test_many_changes_at_once_begin_with_the_snapshot_too(durable: Place) -> None:
+    study, url = make_study(durable), durable.url or ""
+    assert list_heads(durable) == [12]  # the newest event
+    assert apply_at_once(url, "lab", lambda copy: copy.add({"x": 0.5, "kind": "a"}, 0.1), asks=True).number == 7
+    study.ask()
+    assert apply_at_once(url, "lab", lambda copy: copy.tell_many([{"trial": 8, "value": 0.7}]))[0].number == 8
+    assert [trial.outcome for trial in durable.another(study).trials(last=2)] == [0.1, 0.7]
+    assert check(url, "lab").ok
 
 
 def test_an_old_event_is_read_when_somebody_looks_at_it_and_is_verified_then(tmp_path: Path) -> None:

@@ -26,6 +26,15 @@ def test_new_events_follow_those_below_as_they_were_at_the_first_reading() -> No
     assert len(below.events) == 3
 
 
+def test_the_first_reading_may_begin_at_the_last_event() -> None:
+    staged = StagedLedger(MemoryLedger([asked(1), told(1)]))
+    assert [entry.event for entry in staged.read_at(2, 2)] == [told(1)]
+    assert list(staged.read(Head(2, b""))) == []
+    assert staged.append([asked(2)]).head == Head(3, b"")
+    assert [entry.event for entry in staged.read(Head(2, b""))] == [asked(2)]
+    assert [entry.position for entry in staged.read()] == [1, 2, 3]
+
+
 def test_what_may_be_there_once_is_staged_once() -> None:
     staged = StagedLedger(MemoryLedger([asked(1)]))
     assert len(list(staged.read())) == 1
