@@ -178,7 +178,9 @@ ONLY_IN_PYTHON = {
     "to_dataframe": "belated export",
     "queries": "the points of the space, as they were given",
     "hyperparameters": "belated events has them",
+    "counts": "belated show",
     "add_many": "belated import",
+    "tell_many": "belated tell --csv",
     "from_dataframe": "belated new and belated import",
     "find_undo": "belated undo shows it first",
 }
