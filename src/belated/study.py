@@ -819,8 +819,8 @@ class Study:
         reason: str | None = None,
         by: str | None = None,
     ) -> Trial | list[Trial]:
-        """End a trial without an outcome: "lost" (no information about x), "infeasible" (x caused it: counts as the
-        floor), or "withdrawn". Of a list of trials all end, or none.
+        """End a trial without an outcome: "lost" (no information about x), "infeasible" (x caused it: queries like
+        it are avoided), or "withdrawn". Of a list of trials all end, or none.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
