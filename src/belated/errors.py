@@ -103,7 +103,7 @@ class Unregistered(BelatedError, LookupError):
 
 
 class Infeasible(BelatedError):
-    """This query cannot be evaluated. Raised by the function given to optimize or simulate: such queries are avoided."""
+    """This query cannot be evaluated. Raised by the function given to optimize or simulate; such ones are avoided."""
 
 
 class NoWorkers(BelatedError, RuntimeError):
