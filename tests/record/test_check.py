@@ -13,7 +13,7 @@ import pytest
 
 from belated import AlreadyTold, Choice, Real, Study, Trial
 from belated.errors import UnknownStudy
-from belated.record.check import CheckReport, check, check_acknowledged
+from belated.record.check import INVARIANTS, CheckFinding, CheckReport, check, check_acknowledged
 from belated.record.events import (
     Amended,
     Asked,
@@ -252,3 +252,10 @@ def test_the_nearest_float_is_another_one(url: str) -> None:
         asks[0] = (key, replace(trial, params={**trial.params, "x": trial.params["x"] * (1 + 2**-52)}))
 
     assert {finding.invariant for finding in against(url, change).findings} == {"I1"}
+
+
+def test_a_finding_says_in_words_what_its_invariant_means() -> None:
+    for invariant, meaning in INVARIANTS.items():
+        finding = CheckFinding(invariant=invariant, study="lab", number=3, sentence="it is wrong")
+        assert str(finding) == f"{invariant} lab, trial 3: it is wrong ({invariant} means: {meaning})"
+    assert list(INVARIANTS) == [f"I{i}" for i in range(1, 15)]

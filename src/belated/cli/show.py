@@ -16,7 +16,7 @@ from belated.cli._common import json_option, open_study, print_result, split_nam
 from belated.cli._format import format_value
 from belated.errors import NothingHeard
 from belated.outlook.result import describe_outlook, find_outlook
-from belated.patience import Patience, parse_duration
+from belated.patience import describe_chosen, parse_duration
 from belated.record.events import Adjusted, Asked, Event
 from belated.results import Status
 from belated.wording import format_duration, format_table
@@ -139,11 +139,12 @@ class PatienceChange:
     """A patience that the study chose by itself; in force after the choice of this trial."""
 
     trial: int
-    patience: Patience
+    m: float  # rounds or seconds
+    patience: str  # in words
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        return {"trial": self.trial, "m": self.patience.m, "patience": str(self.patience), "reason": self.reason}
+        return {"trial": self.trial, "m": self.m, "patience": self.patience, "reason": self.reason}
 
 
 def list_patience_changes(events: Iterable[Event]) -> list[PatienceChange]:
@@ -153,8 +154,8 @@ def list_patience_changes(events: Iterable[Event]) -> list[PatienceChange]:
     for event in events:
         asked += isinstance(event, Asked)
         if isinstance(event, Adjusted):
-            patience = Patience(event.m, event.by_clock)
-            changes.append(PatienceChange(trial=asked + 1, patience=patience, reason=event.reason))
+            words = describe_chosen(event.m, event.by_clock)
+            changes.append(PatienceChange(trial=asked + 1, m=event.m, patience=words, reason=event.reason))
     return changes
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from belated.patience import Patience
+from belated.patience import Patience, describe_chosen
 from belated.record.events import (
     NAMES,
     Adjusted,
@@ -102,7 +102,7 @@ def _describe(event: Event) -> str:
             of = "" if event.number is None else f", of trial {event.number}"
             return f"took back event {event.position}{of}"
         case Adjusted():
-            return f"the study changed its patience to {Patience(event.m, event.by_clock)}"
+            return f"the study changed its patience to {describe_chosen(event.m, event.by_clock)}"
         case Refitted():
             return "fitted the hyperparameters ahead of time"
         case Ended():
