@@ -40,7 +40,7 @@ def test_every_event_says_who_and_why(place: Place) -> None:
             said = getattr(event, "remark", "") or getattr(event, "reason", "")
             assert said or isinstance(event, belated.events.Undone)
         trial = handle.trial(1)
-        assert (trial.asked_by, trial.ended_by, trial.remark) == ("Anna", "Anna", "on the bench; on the bench")
+        assert (trial.asked_by, trial.ended_by, trial.remark) == ("Anna", "Anna", "on the bench")
         assert handle.trial(2).remark == "on the bench; broken"
 
 

@@ -78,7 +78,7 @@ from belated.record.ledger import Ledger, StudyLedger, find_store, open_store
 from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
-from belated.record.log import LogEntry, describe_event
+from belated.record.log import LogEntry, describe_creation, describe_event
 from belated.record.signing import NOBODY, Signature, read_person, require_reason
 from belated.record.state import State
 from belated.record.trials import Judgement, KeyedCall, TrialRecord
@@ -243,6 +243,7 @@ class Study:
             outcome_name=outcome_name,
             unit=unit,
             created_by=read_person(by),
+            created_at=require_time((clock or time.time)(), "the clock's reading"),
         )
         if url is None or name is None:
             return cls(settings, MemoryLedger(), name, clock or time.time)
@@ -1285,7 +1286,7 @@ class Study:
         entries = [describe_event(position, event) for position, event in enumerate(self.events(), start=1)]
         return [
             entry
-            for entry in entries
+            for entry in [*describe_creation(self._created), *entries]
             if (number is None or entry.number == number)
             and (by is None or entry.by == by)
             and (first is None or entry.at >= first)

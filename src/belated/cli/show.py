@@ -18,8 +18,9 @@ from belated.errors import NothingHeard
 from belated.outlook.result import describe_outlook, find_outlook
 from belated.patience import describe_chosen, parse_duration
 from belated.record.events import Adjusted, Asked, Event
+from belated.record.log import format_moment
 from belated.results import Status
-from belated.wording import format_duration, format_table
+from belated.wording import format_duration, format_table, join_words
 
 STATUSES: tuple[Status, ...] = ("pending", "heard", "late", "expired", "failed", "counted")
 
@@ -68,7 +69,15 @@ def show(words: tuple[str, ...], url: str, in_json: bool, pending: bool, older_t
     def format_words() -> str:
         table = format_trials(study, trials, now, len(everything))
         more = [] if outlook is None else [describe_outlook(outlook)]
-        return "\n".join([format_headline(study, summary), *format_patience_changes(changes), *more, *table])
+        return "\n".join(
+            [
+                format_headline(study, summary),
+                *format_patience_changes(changes),
+                *more,
+                *format_origin(summary),
+                *table,
+            ]
+        )
 
     print_result(plain, in_json, format_words)
 
@@ -90,7 +99,25 @@ def summarize_study(study: Study, trials: Sequence[Trial]) -> dict[str, Any]:
         "counts": {status: counts[status] for status in STATUSES},
         "best": None if best is None else asdict(best),
         "closed": study.closed,
+        "locked": study.locked,
+        "created_at": study.settings.created_at,
+        "created_by": study.settings.created_by,
+        "people": list_people(study),
     }
+
+
+def list_people(study: Study) -> list[str]:
+    """Who wrote into a study, in the order in which they began."""
+    every = [study.settings.created_by, *(event.by for event in study.events())]
+    return list(dict.fromkeys(by for by in every if by is not None))
+
+
+def format_origin(summary: dict[str, Any]) -> list[str]:
+    """When a study was made and who wrote into it, as far as that is known."""
+    by = "" if summary["created_by"] is None else f" by {summary['created_by']}"
+    made = [] if summary["created_at"] is None else [f"made {format_moment(summary['created_at'])}{by}"]
+    wrote = [f"written by {join_words(summary['people'])}"] if summary["people"] else []
+    return ["; ".join(made + wrote)] if made or wrote else []
 
 
 def format_studies(every: list[dict[str, Any]]) -> str:
@@ -116,7 +143,7 @@ def format_headline(study: Study, summary: dict[str, Any]) -> str:
         f"patience {summary['patience']}{yet}{counting}\n"
         f"{', '.join(counts) or 'No trials yet'}"
         + (f"; {format_best_place(summary['best'])}" if summary["best"] else "")
-        + ("; closed" if summary["closed"] else "")
+        + ("; locked" if summary["locked"] else "; closed" if summary["closed"] else "")
     )
 
 
