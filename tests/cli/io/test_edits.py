@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 from click.testing import CliRunner
 
@@ -15,6 +14,8 @@ import belated
 from belated.cli import main
 from belated.cli.io.edits import is_rounded
 from tests.cli.shell import STORE, check_refused, invoke, run_json
+
+openpyxl = pytest.importorskip("openpyxl")
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 NEW = ("new", "lab", "--real", "heat", "20", "90", "--integer", "n", "1", "4", "--silence", "unknown", "--seed", "0")
