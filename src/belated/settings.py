@@ -78,7 +78,7 @@ class Settings:
     outcome_name: str | None = None
     unit: str | None = None  # of the outcome
     created_by: str | None = field(default=None, compare=False)  # who made the study
-    created_at: float | None = field(default=None, compare=False)  # when, by its clock; not known of old stores
+    created_at: float | None = field(default=None, compare=False)  # when, if it has no clock of its own
 
     @property
     def outcome_label(self) -> str:
