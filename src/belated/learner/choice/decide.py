@@ -245,9 +245,10 @@ def decide(
         notes = [describe_floor(problem, h, situation), describe_summary(problem, belief)]
         notes += [POSTPONED if postponed else "", failures.explain(note)]
         found = fitted is not None and all(fitted is not each for each in fits)
-        return Decision(x, "; ".join(filter(None, notes)), fitted if found else None)
+        return Decision(x, "; ".join(filter(None, notes)), fitted if found else None, failures.last)
     rng.bit_generator.state = state
-    return Decision(fill_space(problem, situation, h, rng), failures.explain("fell back to a space-filling point"))
+    note = failures.explain("fell back to a space-filling point")
+    return Decision(fill_space(problem, situation, h, rng), note, failure=failures.last)
 
 
 @dataclass
@@ -255,8 +256,10 @@ class FailureLog:
     """Why the attempts of one choice failed, as far as its note says it."""
 
     out_of_memory: bool = False
+    last: str = ""
 
     def add(self, error: Exception) -> None:
+        self.last = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         self.out_of_memory |= isinstance(error, MemoryError)
 
     def explain(self, note: str) -> str:
