@@ -292,7 +292,7 @@ def test_a_newer_schema(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    bad_file(path, Unreadable, "was written by a newer belated (schema 99, this one knows 3)")
+    bad_file(path, Unreadable, "was written by a newer belated (schema 99, this one knows 4)")
 
 
 def test_a_half_copied_file(tmp_path: Path) -> None:

@@ -75,12 +75,14 @@ from belated.record.events import (
     Told,
     Undone,
 )
+from belated.record.kept_events import KeyedCall
 from belated.record.ledger import Ledger, StudyLedger, find_store, open_store
 from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
 from belated.record.log import LogEntry, describe_creation, describe_event
 from belated.record.signing import NOBODY, Signature, read_person, require_reason
+from belated.record.snapshot import find_snapshot, keep_snapshot
 from belated.record.state import State
 from belated.record.tellings import (
     Outcome,
@@ -91,7 +93,6 @@ from belated.record.tellings import (
     read_outcome,
     refuse_counted,
 )
-from belated.record.trials import KeyedCall
 from belated.record.undoing import PastEvent, find_number, find_undo
 from belated.record.writes import write_in_turn
 from belated.results import (
@@ -163,12 +164,15 @@ class Study:
         self._begin()
         renew_in_children(self, Study._begin)
         self._sync()
+        if self._head is not None:
+            keep_snapshot(self._ledger, self._state, self._head, self._restored or 0)
 
     def _begin(self) -> None:
         """Begin with nothing read; in a forked child too, where another thread may have been at work before."""
         self._state, self._cache = State(self._created), Cache()
         self._cached_in = self._created.space
         self._head: Head | None = None  # of the last event that the state has
+        self._restored: int | None = None  # the position of the snapshot that it began with; None: it has not begun
         self._sound = True  # False while an event is applied: after an exception there, the state is built again
         self._lock = threading.RLock()  # for the state; never held while a choice or a belief is computed
         self._cache_lock = threading.RLock()  # for the cache, held while one is computed
@@ -1833,7 +1837,9 @@ class Study:
         """Read and apply the events that others have written."""
         with hold(self._lock):
             if not self._sound:
-                self._state, self._head = State(self._created), None
+                self._state, self._head, self._restored = State(self._created), None, None
+            if self._restored is None:
+                self._restore()
             try:
                 last = None
                 for last in (ledger or self._ledger).read(self._head):
@@ -1847,6 +1853,12 @@ class Study:
                 self._refuse_deleted()
                 raise
             self.name = self._state.name or self.name
+
+    def _restore(self) -> None:
+        """Begin with a snapshot, if there is one."""
+        found = find_snapshot(self._ledger, self._created)
+        self._state, self._head = found or (State(self._created), None)
+        self._restored = self._state.position
 
     def _refuse_deleted(self) -> None:
         """Say that the study was deleted, if it was."""

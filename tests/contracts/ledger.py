@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import belated.record.ledger.chain
 from belated.errors import StoreChanged, Taken
 from belated.record.events import (
     Amended,
@@ -200,6 +201,25 @@ class LedgerContract:
         heads = [entry.head for entry in two.read()]
         assert everything(two) == events
         assert [everything(two, head) for head in heads] == [events[after:] for after in range(1, count + 1)]
+
+    def test_some_events_are_read_by_position_and_kind(self, handles: Handles) -> None:
+        handles().append([asked(1), told(1), asked(2), refused(1), asked(3)])
+        whole = list(handles().read())
+        assert list(handles().read_at(1, 5)) == whole
+        assert list(handles().read_at(2, 4)) == whole[1:4]
+        assert list(handles().read_at(2, 5, "asked")) == [whole[2], whole[4]]
+        assert list(handles().read_at(3, 3, "told")) == list(handles().read_at(6, 9)) == []
+
+    def test_of_snapshots_the_last_is_kept_if_any(self, handles: Handles, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(belated.record.ledger.chain, "SNAPSHOT_PART", 4)
+        handles().append([asked(1), told(1)])
+        assert list(handles().load_snapshots()) == []
+        for position, snapshot in ((1, b"some words"), (2, bytes(range(256))), (2, b"four")):
+            handles().save_snapshot(position, snapshot)
+            assert list(handles().load_snapshots()) in ([], [snapshot])
+        handles().drop_snapshots()
+        assert list(handles().load_snapshots()) == []
+        assert len(list(handles().read())) == 2
 
     def test_closing_a_handle_loses_nothing(self, handles: Handles) -> None:
         one, two = handles(), handles()

@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 
 import belated
 from belated import AlreadyTold
+from tests.support.snapshots import check_snapshot
 from tests.support.studies import KINDS as LEDGERS
 from tests.support.studies import Place
 
@@ -133,6 +134,12 @@ class ConversionMachine(RuleBasedStateMachine):
         one = self.place.restart(self.studies[0])
         self.studies[1].disconnect()
         self.studies = [one, self.place.another(one)]
+
+    @invariant()
+    def a_snapshot_and_the_rest_are_everything(self) -> None:
+        events = self.studies[0].events()
+        count = 31 * len(events) % (len(events) + 1)  # any
+        check_snapshot(self.studies[0].original_settings, events, count, self.place.clock.now)
 
     @invariant()
     def trials_are_as_known(self) -> None:

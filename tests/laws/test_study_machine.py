@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 )
 
 import belated
+import belated.record.snapshot
 from belated import (
     AlreadyEnded,
     AlreadyTold,
@@ -37,8 +38,9 @@ from belated import (
     Study,
 )
 from belated.record.events import Asked, Refused, Undone
+from tests.support.snapshots import check_snapshot
+from tests.support.studies import DURABLE, Place
 from tests.support.studies import KINDS as LEDGERS
-from tests.support.studies import Place
 
 NUMBERED = itertools.count()
 EITHER = st.sampled_from([0, 1])
@@ -410,6 +412,12 @@ class StudyMachine(RuleBasedStateMachine):
         return "pending" if len(self.known) + 1 - s <= self.patience else "expired"
 
     @invariant()
+    def a_snapshot_and_the_rest_are_everything(self) -> None:
+        events = self.studies[0].events()
+        count = 31 * len(events) % (len(events) + 1)  # any
+        check_snapshot(self.studies[0].original_settings, events, count, self.place.clock.now)
+
+    @invariant()
     def trials_are_as_known(self) -> None:
         trials = self.studies[0].trials()
         assert self.studies[1].trials() == trials
@@ -469,6 +477,14 @@ def any_sequence(ledger: str, request: pytest.FixtureRequest, folder: Path, coun
 @pytest.mark.parametrize("ledger", LEDGERS)
 def test_any_sequence(ledger: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     any_sequence(ledger, request, tmp_path, {"memory": 40, "sqlite": 15, "postgres": 15}[ledger], 25)
+
+
+@pytest.mark.parametrize("ledger", DURABLE)
+def test_any_sequence_where_every_handle_begins_with_a_snapshot(
+    ledger: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(belated.record.snapshot, "EVERY", 1)
+    any_sequence(ledger, request, tmp_path, 6, 25)
 
 
 @pytest.mark.long

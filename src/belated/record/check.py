@@ -8,7 +8,8 @@ In a study of conversions a conversion replaces a 0 that was told before, and a 
 Where the study chooses patience itself (I9), it changes only at an ask. Whether an outcome is late depends on the
 patience at the time of the tell.
 
-`check` reads the ledger only. `check_acknowledged` also compares it with what clients were told (I1, I2, I8). A
+`check` reads the ledger only, from event 1, and compares what it comes to with the snapshot, if there is one.
+`check_acknowledged` also compares it with what clients were told (I1, I2, I8). A
 duplicate without a key leaves no event, so for I6 every outcome is judged as if it were told once more. The outcomes
 in effect are computed here a second time, on purpose, in a few lines that share nothing with the state.
 """
@@ -19,6 +20,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
@@ -47,6 +49,7 @@ from belated.record.events import (
     list_index_columns,
 )
 from belated.record.ledger import open_store
+from belated.record.snapshot import find_snapshot, is_true
 from belated.record.state import State
 from belated.results import Trial
 from belated.settings import Settings
@@ -158,7 +161,8 @@ def check(
 
         try:
             settings, head, events = Settings.of(place.spec(study) or {}), "0", list[Event]()
-            for entry in steps.follow(place.ledger(study).read()):
+            ledger = place.ledger(study)
+            for entry in steps.follow(ledger.read()):
                 events.append(entry.event)
                 head = str(entry.head)
         except (BelatedError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -172,6 +176,10 @@ def check(
         counts.update(_check_events(state, events, flag, steps))
         if any(finding.study == study for finding in findings):
             continue  # a belief about wrong events says nothing
+        if (found := find_snapshot(ledger, settings)) is not None and not is_true(found, events, state):
+            flag("I14", None, "its snapshot was not what its events come to, and is thrown away; open the study again")
+            with suppress(BelatedError):
+                ledger.drop_snapshots()
         if len(state.rows) <= MODELLED:
             for invariant, sentence in find_disagreements(settings, events):
                 flag(invariant, None, sentence)

@@ -21,7 +21,9 @@ from belated.learner.gp.domain import Finite
 from belated.learner.history import History, unroll_counts
 from belated.patience import Patience
 from belated.record.events import Event, event_to_dict
-from belated.record.trials import TrialRecord, TrialTable
+from belated.record.kept_events import Fetch
+from belated.record.trial_record import TrialRecord
+from belated.record.trials import TrialTable
 from belated.results import Status, Trial
 from belated.settings import Settings, read_amendment
 from belated.space.encoding import Space
@@ -40,6 +42,18 @@ class StudyChange(NamedTuple):
     settings: Settings
     closed: bool
     locked: bool
+
+
+def _write_settings(settings: Settings) -> dict[str, Any]:
+    """Settings as plain values, with the patience of now, which may be one that the study chose."""
+    return {"spec": settings.spec(), "m": settings.patience.m}
+
+
+def _read_settings(plain: Mapping[str, Any], created: Settings) -> Settings:
+    """What `_write_settings` wrote, read back; where it is what the study was created with, that space is used."""
+    settings = Settings.of(plain["spec"])
+    space = created.space if settings.space == created.space else settings.space
+    return replace(settings, space=space, patience=replace(settings.patience, m=plain["m"]))
 
 
 class State:
@@ -74,6 +88,44 @@ class State:
         other.__dict__.update(self.__dict__)
         other.table, other.fits = self.table.fork(room), list(self.fits)
         return other
+
+    def dump(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """All that the events have come to, as plain values and as arrays; see `TrialTable.dump`."""
+        table, arrays = self.table.dump()
+        plain = {
+            "settings": _write_settings(self.settings),
+            "fits": [fit.to_dict() for fit in self.fits],
+            "changes": [
+                (change.position, _write_settings(change.settings), change.closed, change.locked)
+                for change in self._changes
+            ],
+            "changed_at": self.changed_at,
+            "closed": self.closed,
+            "locked": self.locked,
+            "name": self.name,
+            "versions": None if self.versions is None else dict(self.versions),
+            "table": table,
+        }
+        return plain, arrays
+
+    @classmethod
+    def load(cls, created: Settings, plain: Mapping[str, Any], arrays: Mapping[str, Array], fetch: Fetch) -> State:
+        """The state that was dumped, of a study that was created with some settings."""
+        state = cls(created)
+        state.settings = _read_settings(plain["settings"], created)
+        if state.settings.space is created.space:
+            state.problem = replace(state.problem, bounds=state.settings.objective.bounds)
+        else:
+            state.problem = state.settings.problem
+        state.table.load(plain["table"], arrays, fetch)
+        state.fits = [Hyperparameters.from_dict(fit) for fit in plain["fits"]]
+        state._changes = tuple(
+            StudyChange(position, _read_settings(settings, created), closed, locked)
+            for position, settings, closed, locked in plain["changes"]
+        )
+        state.changed_at, state.closed, state.locked = (plain[name] for name in ("changed_at", "closed", "locked"))
+        state.name, state.versions = plain["name"], plain["versions"]
+        return state
 
     def apply(self, event: Event) -> None:
         """The next event; Unreadable if it cannot have happened after those before it."""

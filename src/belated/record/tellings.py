@@ -12,7 +12,7 @@ import numpy as np
 from belated.errors import AlreadyEnded, AlreadyTold, InvalidInput, UnknownTrial
 from belated.record.events import Amended, Asked, Converted, Told
 from belated.record.state import State
-from belated.record.trials import Judgement, TrialRecord
+from belated.record.trial_record import Judgement, TrialRecord
 from belated.results import Trial
 from belated.validation import format_value
 from belated.wording import format_count

@@ -33,87 +33,20 @@ from belated.learner.arrays import Array, Mask
 from belated.learner.counts import Counts
 from belated.learner.history import History, in_time
 from belated.record.events import (
-    Amended,
     Asked,
     Converted,
     Counted,
     Event,
     Failed,
-    Repeated,
     Told,
     event_from_dict,
-    parse_event,
+    event_to_dict,
 )
+from belated.record.kept_events import AskedEvents, Fetch, KeyedCalls, fetch_nothing
 from belated.record.statements import Statement, insert_statement, list_arrivals
+from belated.record.trial_record import TrialRecord
 from belated.results import FAILURES, STATUSES, Status, Trial, takes_outcome
 from belated.validation import FARTHEST_TIME
-
-# What an outcome told now is. In a study of conversions: a conversion after a 0, and a 0 after a conversion.
-Judgement = Literal["new", "duplicate", "conflict", "conversion", "nothing new"]
-
-
-@dataclass(slots=True)
-class TrialRecord:
-    """Everything recorded about one trial."""
-
-    asked: Asked
-    told: Told | None = None
-    failed: Failed | None = None
-    rounds: int = 0  # once told: its delay in rounds
-    known_from: int = 0  # once told: the first number whose choice knew it, min {t : position of the tell <= knew_t}
-    amended: int = 0  # how often its outcome was amended
-    first_told: Told | None = None  # as it was told, before any amendment
-    has_delay: bool = True  # or will have one. Counts have none, nor has a 0 in place of a conversion, nor an outcome
-    # that was added together with its query
-    converted: Converted | None = None  # after it was told 0
-    statements: Sequence[Statement] = ()  # where it stands for many people: their counts, by age
-    counted_at: float | None = None  # the time of the last of them
-    run: Mapping[str, Any] | None = None  # what was run, where that is not what was asked
-    ended_by: str | None = None  # who told its outcome or failure
-    remark: str = ""  # what they said with it
-
-    @property
-    def params(self) -> Mapping[str, Any]:
-        """What was run, as far as is known."""
-        return self.asked.params if self.run is None else self.run
-
-    @property
-    def takes_outcome(self) -> bool:
-        """Whether an outcome told now counts."""
-        failure = None if self.failed is None else self.failed.kind
-        return self.asked.shown_over is None and takes_outcome(self.told is not None, failure)
-
-    def judge_outcome(
-        self,
-        value: float,
-        noise: float | None,
-        params: Mapping[str, Any] | None = None,
-        *,
-        conversions: bool = False,
-    ) -> Judgement:
-        """What an outcome told now is. An amended outcome is a decision, which no tell changes.
-
-        params  what was run, if that was said"""
-        if self.takes_outcome:
-            return "new"
-        if params is not None and dict(params) != dict(self.params):
-            return "conflict"
-        if self.told is not None and (self.told.value, self.told.noise) == (value, noise):
-            return "duplicate"
-        if self.told is not None and conversions and not self.amended:
-            if self.told.value == 0.0:
-                return "conversion"
-            if value == 0.0:
-                return "nothing new"
-        return "conflict"
-
-
-class KeyedCall(NamedTuple):
-    """The event that a call with a key recorded, and its position."""
-
-    event: Asked | Told | Converted | Repeated | Amended
-    position: int
-
 
 NO_ORDER = np.iinfo(np.intp).max
 LONGEST_WAIT = 2 * FARTHEST_TIME  # seconds; stores of version 0.1 may hold times with longer waits between them
@@ -166,6 +99,37 @@ class PastRow(NamedTuple):
     run: Mapping[str, Any] | None
     who: tuple[str | None, str] | None
 
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values."""
+        conversion = None if self.conversion is None else [event_to_dict(event) for event in self.conversion]
+        return {**self._asdict(), "conversion": conversion, "statements": list(self.statements)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> PastRow:
+        """What `to_dict` wrote, read back."""
+        return cls(
+            columns=plain["columns"],
+            tell_key=plain["tell_key"],
+            conversion=None if plain["conversion"] is None else _read_conversion(plain["conversion"]),
+            statements=[Statement(*each) for each in plain["statements"]],
+            run=plain["run"],
+            who=None if plain["who"] is None else tuple(plain["who"]),
+        )
+
+
+def _read_conversion(plain: Sequence[Mapping[str, Any]]) -> tuple[Told, Converted]:
+    """A 0, and the conversion told after it."""
+    nothing, converted = map(event_from_dict, plain)
+    return cast("Told", nothing), cast("Converted", converted)
+
+
+def _number_values(values: Mapping[int, Any]) -> tuple[Sequence[int], Sequence[int], list[Any]]:
+    """A mapping with few different values, as its keys in order, the place of each value, and the values."""
+    rows = sorted(values)
+    places: dict[Any, int] = {}
+    codes = [places.setdefault(values[row], len(places)) for row in rows]
+    return rows, codes, list(places)
+
 
 class RecentHistory(NamedTuple):
     """A history, and what it was asked for."""
@@ -197,8 +161,8 @@ class TrialTable:
     def __init__(self, columns: int, by_clock: bool, conversions: bool = False) -> None:
         self.columns, self.by_clock, self.conversions = columns, by_clock, conversions
         self.position = 0  # of the last event
-        self.keys: dict[str, KeyedCall] = {}  # by each client key: the call that used it first
-        self._asked: list[str | Asked] = []  # each ask, as JSON until somebody wants to see it
+        self.keys = KeyedCalls({}, fetch_nothing)
+        self._asked = AskedEvents(np.empty(0, dtype=np.intp), fetch_nothing)
         self._tell_keys: dict[int, str] = {}  # by row: the key of its outcome, if that has one
         self._first: dict[int, Told] = {}  # by row: its outcome before it was amended or taken back
         self._run: dict[int, Mapping[str, Any]] = {}  # by row: what was run, where that is not what was asked
@@ -207,7 +171,7 @@ class TrialTable:
         self._undone: dict[int, int] = {}  # by row: where a change of it was last taken back
         self.taken_back: set[int] = set()  # the positions of all events that were undone
         self._news: list[int] = []  # rows that were told, and perhaps are not yet known to a choice
-        self._points: dict[bytes, int] = {}
+        self._points: dict[bytes, int] | None = {}  # by the bytes of a row: its number; None: to be found again
         self._conversions: dict[int, tuple[Told, Converted]] = {}  # by row: a 0, and the conversion told after it
         self._days: dict[tuple[int, float], int] = {}  # trials that count people, by point and day
         self._statements: dict[int, Sequence[Statement]] = {}  # by row: their counts, by age
@@ -234,8 +198,8 @@ class TrialTable:
     def fork(self, room: int = 0) -> TrialTable:
         """An independent copy, with room for some more."""
         other = copy(self)
-        other.keys, other._news = dict(self.keys), []
-        other._asked, other._points = list(self._asked), dict(self._points)
+        other.keys, other._news = self.keys.copy(), []
+        other._asked, other._points = self._asked.copy(), dict(self._find_points())
         other._tell_keys, other._first = dict(self._tell_keys), dict(self._first)
         other._run, other._who = dict(self._run), dict(self._who)
         other._past, other._undone, other.taken_back = dict(self._past), dict(self._undone), set(self.taken_back)
@@ -243,6 +207,69 @@ class TrialTable:
         other._statements, other._arrivals = dict(self._statements), self._arrivals.copy()
         other._reserve(self.count + room)
         return other
+
+    # Kept elsewhere, and put back ------------------------------------------------------------------------------------
+
+    def dump(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """All that the events have come to, as plain values and as arrays; the asks themselves stay in the ledger.
+
+        The same events give the same, whatever was dumped and put back on the way."""
+        arrays = {name: self.column(name) for name, (_, empty) in COLUMNS.items() if not self._is_empty(name, empty)}
+        rows, codes, words = _number_values(self._who)
+        arrays |= {"X": self._X[: self.count], "who_row": np.array(rows, int), "who_code": np.array(codes, int)}
+        plain = {
+            "count": self.count,
+            "position": self.position,
+            "by_clock": self.by_clock,
+            "keys": self.keys.list_positions(),
+            "tell_keys": sorted(self._tell_keys.items()),
+            "first": [(i, event_to_dict(told)) for i, told in sorted(self._first.items())],
+            "run": [(i, dict(run)) for i, run in sorted(self._run.items())],
+            "who": words,
+            "past": [(i, [each.to_dict() for each in past]) for i, past in sorted(self._past.items())],
+            "undone": sorted(self._undone.items()),
+            "taken_back": sorted(self.taken_back),
+            "news": self._news,
+            "conversions": [
+                (i, [event_to_dict(event) for event in both]) for i, both in sorted(self._conversions.items())
+            ],
+            "statements": [(i, list(each)) for i, each in sorted(self._statements.items())],
+            "arrivals": sorted(self._arrivals.items()),
+        }
+        return plain, arrays
+
+    def _is_empty(self, name: str, empty: float) -> bool:
+        """Whether nothing is known yet in a column."""
+        column = self.column(name)
+        return bool(np.all(np.isnan(column) if math.isnan(empty) else column == empty))
+
+    def load(self, plain: Mapping[str, Any], arrays: Mapping[str, Array], fetch: Fetch) -> None:
+        """What `dump` gave, into an empty table; fetch gets asks, and calls with keys, from the ledger."""
+        count = plain["count"]
+        self._reserve(count + count // 8 + 32)
+        for name in COLUMNS.keys() & arrays.keys():
+            self._columns[name][:count] = arrays[name]
+        self._X[:count] = arrays["X"]
+        self._asked = AskedEvents(np.array(arrays.get("place", ()), np.intp), fetch)
+        self.keys = KeyedCalls(plain["keys"], fetch)
+        self.position, self.by_clock, self._points = plain["position"], plain["by_clock"], None
+        self._tell_keys = dict(plain["tell_keys"])
+        self._first = {i: cast("Told", event_from_dict(told)) for i, told in plain["first"]}
+        self._run = dict(plain["run"])
+        words = [(by, remark) for by, remark in plain["who"]]
+        pairs = zip(arrays["who_row"].tolist(), arrays["who_code"].tolist(), strict=True)
+        self._who = {row: words[code] for row, code in pairs}
+        self._past = {i: tuple(map(PastRow.from_dict, past)) for i, past in plain["past"]}
+        self._undone, self.taken_back = dict(plain["undone"]), set(plain["taken_back"])
+        self._news = list(plain["news"])
+        self._conversions = {i: _read_conversion(both) for i, both in plain["conversions"]}
+        self._statements = {i: [Statement(*each) for each in given] for i, given in plain["statements"]}
+        self._arrivals = Counter({tuple(when): n for when, n in plain["arrivals"]})
+        self._days = self._find_days()
+        if self.count != count:
+            raise ValueError(f"there must be {count} trials (got {self.count})")
+
+    # Trials by row ----------------------------------------------------------------------------------------------------
 
     @property
     def count(self) -> int:
@@ -255,7 +282,15 @@ class TrialTable:
 
     def count_points(self) -> int:
         """How many different queries there are, in their contexts."""
-        return len(self._points)
+        return len(self._find_points())
+
+    def _find_points(self) -> dict[bytes, int]:
+        """The number of each different row of X, by its bytes, in the order in which they came."""
+        if self._points is None:
+            _, first = np.unique(self.column("point"), return_index=True)
+            rows, width = self._X[first].tobytes(), self._X.itemsize * self.columns
+            self._points = {rows[width * i : width * (i + 1)]: i for i in range(len(first))}
+        return self._points
 
     def column(self, name: str) -> Any:
         """One of COLUMNS, of all trials. Later events may change it."""
@@ -317,10 +352,7 @@ class TrialTable:
 
     def asked(self, i: int) -> Asked:
         """The ask in a row."""
-        found = self._asked[i]
-        if isinstance(found, str):
-            self._asked[i] = found = cast("Asked", parse_event(found))
-        return found
+        return self._asked[i]
 
     def delay(self, row: TrialRecord) -> float:
         """d_s, in rounds or by the clock; 0 where there is no delay, inf while untold."""
@@ -366,10 +398,7 @@ class TrialTable:
 
     def _note_key(self, plain: Mapping[str, Any], source: str | Event) -> None:
         if plain.get("key") is not None:
-            event = event_from_dict(plain) if isinstance(source, str) else source
-            self.keys.setdefault(
-                plain["key"], KeyedCall(cast("Asked | Told | Converted | Repeated | Amended", event), self.position)
-            )
+            self.keys.note(plain["key"], plain, source, self.position)
 
     def _find_row(self, plain: Mapping[str, Any]) -> int:
         """The row of the trial that an event is about."""
@@ -385,7 +414,8 @@ class TrialTable:
             self._reserve(max(32, 2 * i))
         columns, by_hand = self._columns, plain.get("by_hand", False)
         self._X[i], columns["asked_at"][i], columns["knew"][i] = x, plain["asked_at"], plain["knew"]
-        columns["point"][i] = self._points.setdefault(self._X[i].tobytes(), len(self._points))
+        points = self._find_points()
+        columns["point"][i] = points.setdefault(self._X[i].tobytes(), len(points))
         columns["by_hand"][i], columns["undelayed"][i] = by_hand, plain.get("told_at_once", False)
         columns["place"][i] = columns["changed"][i] = self.position
         if "shown_over" in plain:
@@ -540,12 +570,18 @@ class TrialTable:
         self._set_rows(X)
 
     def _set_rows(self, X: Array) -> None:
-        self._X, self._recent, self._points = X, None, {}
+        points: dict[bytes, int] = {}
+        self._X, self._recent, self._points = X, None, points
         self._columns["point"] = point = self._columns["point"].copy()
         for i in range(self.count):
-            point[i] = self._points.setdefault(X[i].tobytes(), len(self._points))
+            point[i] = points.setdefault(X[i].tobytes(), len(points))
+        self._days = self._find_days()
+
+    def _find_days(self) -> dict[tuple[int, float], int]:
+        """The trials that count people, by point and day."""
+        point, asked_at = self.column("point"), self.column("asked_at")
         days = np.flatnonzero(~np.isnan(self.column("shown_over")))
-        self._days = {(point[i].item(), self._columns["asked_at"][i].item()): int(i) + 1 for i in days}
+        return {(point[i].item(), asked_at[i].item()): int(i) + 1 for i in days}
 
     def change_patience(self, m: float, by_clock: bool) -> None:
         """Another patience, by which every outcome is judged, as if it had been so from the first query on."""
@@ -653,7 +689,7 @@ class TrialTable:
 
     def find_day(self, x: Sequence[float], day: float) -> int | None:
         """The trial that counts the people who were shown a query (with its context) that day."""
-        point = self._points.get(np.array(x, dtype=float).tobytes())
+        point = self._find_points().get(np.array(x, dtype=float).tobytes())
         return None if point is None else self._days.get((point, day))
 
     def _fail(self, plain: Mapping[str, Any], i: int) -> None:

@@ -16,6 +16,9 @@ def test_rows_come_together_in_the_order_in_which_they_first_come():
     assert_array_equal(place, [0, 1, 0, 2, 1, 0])
     assert_array_equal(X[first][place], X)
     assert [len(part) for part in group_rows(number_points(np.empty((0, 2))))] == [0, 0]
+    first, place = group_rows(np.array([5, 2, 5, 0, 2]))  # some numbers are left out
+    assert_array_equal(first, [0, 1, 3])
+    assert_array_equal(place, [0, 1, 0, 2, 1])
 
 
 @given(data=st.data())

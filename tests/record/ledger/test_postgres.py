@@ -68,7 +68,7 @@ def test_a_newer_schema(postgres_url: str) -> None:
         lambda: Study.open(postgres_url, "lab"),
         lambda: Study.create(postgres_url, "lab", space={"x": Real(0, 1)}, silence="unknown"),
     ):
-        assert "was written by a newer belated (schema 99, this one knows 4)" in refusal(Unreadable, call)
+        assert "was written by a newer belated (schema 99, this one knows 5)" in refusal(Unreadable, call)
 
 
 def test_a_server_that_is_not_there() -> None:

@@ -36,12 +36,15 @@ def number_points(X: Array) -> Indices:
 
 
 def group_rows(numbers: Indices) -> Grouping:
-    """Rows of the same number together, in the order in which they first come."""
-    _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.intp)
+    """Rows of the same number together, in the order in which they first come. Numbers are counted from 0, with few
+    left out."""
+    n = len(numbers)
+    found = np.full(int(np.max(numbers, initial=-1)) + 1, n, dtype=np.intp)  # by number: the row where it comes first
+    found[numbers[::-1]] = np.arange(n)[::-1]  # of several, the last one stays
+    order = np.argsort(found)[: np.count_nonzero(found < n)]
+    rank = np.empty(len(found), dtype=np.intp)
     rank[order] = np.arange(len(order))
-    return Grouping(first[order], rank[place.reshape(-1)])
+    return Grouping(found[order], rank[numbers])
 
 
 def merge_outcomes(grouping: Grouping, y: Array, noise: Array) -> MergedOutcomes:

@@ -37,6 +37,18 @@ class Ledger(Protocol):
     def read(self, after: Head | None = None) -> Iterator[Entry]:
         """The events after one that was read before (None: all), in order; each must continue the chain of hashes."""
 
+    def read_at(self, first: int, last: int, kind: str | None = None) -> Iterator[Entry]:
+        """The events of a kind (None: of any) from a position to another; each must fit to the hash before it."""
+
+    def load_snapshots(self) -> Iterator[bytes]:
+        """The snapshots of the study (record/snapshot.py), the newest first, whether they are whole or not."""
+
+    def save_snapshot(self, position: int, snapshot: bytes) -> None:
+        """Keep a snapshot that stands for a position, in the place of all others."""
+
+    def drop_snapshots(self) -> None:
+        """Throw all snapshots away."""
+
     def lock_asks(
         self, meanwhile: Meanwhile | None = None, after: Head | None = None
     ) -> AbstractContextManager[Ledger]:

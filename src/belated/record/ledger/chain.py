@@ -26,6 +26,7 @@ NONE = (-1).to_bytes(8, "big", signed=True)  # the length of what is not there
 # What may happen to other trials without a meaning for this one.
 BESIDE = frozenset(("asked", "told", "converted", "repeated", "refused", "failed"))
 PART = 1000  # events that are read at once
+SNAPSHOT_PART = 1 << 23  # bytes of a snapshot that are written at once
 Columns = tuple[str, int | None, str | None, int, str]  # kind, number, key, part, body
 
 
@@ -219,6 +220,16 @@ def read_found(found: Sequence[Sequence[Any]], after: Head, where: str) -> Itera
     return read_on(_list_rows(found), after, Head(*found[0][:2]), where)
 
 
+def read_apart(found: Iterable[Sequence[Any]], start: Head, where: str) -> Iterator[Entry]:
+    """Events that do not follow each other; each must fit to the hash before it.
+
+    found  position, columns, hash, and the hash of the event before (None: there is none)
+    start  the study as created"""
+    for position, *columns, hash_, before in found:
+        after = start if before is None else Head(position - 1, before)
+        yield from follow_chain([Row(position, tuple(columns), hash_)], after, where)
+
+
 def read_parts(fetch: Callable[[int, int], Sequence[Sequence[Any]]], after: Head, where: str) -> Iterator[Entry]:
     """The events after one that was read before, PART at a time, so that few are in memory at once.
 
@@ -232,6 +243,12 @@ def read_parts(fetch: Callable[[int, int], Sequence[Sequence[Any]]], after: Head
 
 def _list_rows(found: Sequence[Sequence[Any]]) -> list[Row]:
     return [Row(one[2], tuple(one[3:8]), one[8]) for one in found if one[2] is not None]
+
+
+def cut_snapshot(snapshot: bytes) -> list[memoryview]:
+    """A snapshot in parts, each of which is written at once."""
+    whole = memoryview(snapshot)
+    return [whole[start : start + SNAPSHOT_PART] for start in range(0, len(whole), SNAPSHOT_PART)]
 
 
 def require_beside(between: Iterable[Entry], about: int) -> None:

@@ -67,6 +67,18 @@ class MemoryLedger:
         self._require_there()
         return self._list(0 if after is None else after.position, len(self.events))
 
+    def read_at(self, first: int, last: int, kind: str | None = None) -> Iterator[Entry]:
+        return (entry for entry in self._list(first - 1, last) if kind in (None, entry.plain["event"]))
+
+    def load_snapshots(self) -> Iterator[bytes]:
+        return iter(())
+
+    def save_snapshot(self, position: int, snapshot: bytes) -> None:
+        """Nobody opens it again."""
+
+    def drop_snapshots(self) -> None:
+        """There is none."""
+
     def _list(self, after: int, last: int) -> Iterator[Entry]:
         """The events from the one after a position to the last one."""
         for place, event in enumerate(self.events[after:last], start=after + 1):

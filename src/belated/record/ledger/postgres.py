@@ -32,6 +32,7 @@ from belated.record.ledger.chain import (
     Tombstone,
     Written,
     begin_chain,
+    cut_snapshot,
     explain_seal,
     extend_chain,
     follow_chain,
@@ -39,6 +40,7 @@ from belated.record.ledger.chain import (
     is_another,
     make_identity,
     parse_spec,
+    read_apart,
     read_found,
     read_parts,
     went_back,
@@ -92,6 +94,29 @@ FROM belated_studies AS s LEFT JOIN belated_events AS e ON e.study = s.id AND e.
 # One statement, so that the study's row and its events are of one moment. The event that was read before comes first.
 READ = "SELECT * FROM belated_read(%s, %s)"
 READ_PART = "SELECT * FROM belated_read(%s, %s) ORDER BY event_position LIMIT %s"
+READ_AT: LiteralString = """
+SELECT e.position, e.kind, e.number, e.key, e.part, e.body, e.hash, b.hash
+FROM belated_studies AS s JOIN belated_events AS e ON e.study = s.id
+LEFT JOIN belated_events AS b ON b.study = e.study AND b.position = e.position - 1
+WHERE s.identity = %s AND e.position BETWEEN %s AND %s AND (%s::text IS NULL OR e.kind = %s) ORDER BY e.position
+"""
+SNAPSHOTS: LiteralString = """
+SELECT DISTINCT p.position FROM belated_snapshots AS p JOIN belated_studies AS s ON s.id = p.study
+WHERE s.identity = %s ORDER BY p.position DESC
+"""
+SNAPSHOT: LiteralString = """
+SELECT body FROM belated_snapshots AS p JOIN belated_studies AS s ON s.id = p.study
+WHERE s.identity = %s AND p.position = %s ORDER BY part
+"""
+SAVE: LiteralString = """
+INSERT INTO belated_snapshots (study, position, part, body) SELECT id, %s, %s, %s FROM belated_studies
+WHERE identity = %s ON CONFLICT (study, position, part) DO UPDATE SET body = excluded.body
+"""
+# All but the first parts of one.
+DROP: LiteralString = """
+DELETE FROM belated_snapshots WHERE study = (SELECT id FROM belated_studies WHERE identity = %s)
+    AND (position <> %s OR part >= %s)
+"""
 COLUMNS = ("kind", "number", "key", "part", "body", "content")
 OF_ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 ALONE = "LOCK TABLE belated_studies IN EXCLUSIVE MODE"  # others may read
@@ -526,6 +551,31 @@ class PostgresLedger:
 
         return read_parts(fetch, after or self.start, self.store.shown)
 
+    def read_at(self, first: int, last: int, kind: str | None = None) -> Iterator[Entry]:
+        words = (self.identity, first, last, kind, kind)
+        found = self.store.run(lambda c: c.execute(READ_AT, words).fetchall())
+        return read_apart(found, self.start, self.store.shown)
+
+    def load_snapshots(self) -> Iterator[bytes]:
+        for (position,) in self.store.run(lambda c: c.execute(SNAPSHOTS, (self.identity,)).fetchall()):
+            yield b"".join(self._load_parts(position))
+
+    def _load_parts(self, position: int) -> list[bytes]:
+        words = (self.identity, position)
+        return [body for (body,) in self.store.run(lambda c: c.execute(SNAPSHOT, words, binary=True).fetchall())]
+
+    def save_snapshot(self, position: int, snapshot: bytes) -> None:
+        parts = cut_snapshot(snapshot)
+        for part, body in enumerate(parts):
+            self._change_snapshots(SAVE, (position, part, bytes(body), self.identity))
+        self._change_snapshots(DROP, (self.identity, position, len(parts)))
+
+    def drop_snapshots(self) -> None:
+        self._change_snapshots(DROP, (self.identity, 0, 0))
+
+    def _change_snapshots(self, statement: LiteralString, words: tuple[Any, ...]) -> None:
+        self.store.run(lambda connection: connection.execute(statement, words))
+
     @contextmanager
     def lock_asks(
         self, meanwhile: Callable[[PostgresTurn], object] | None = None, after: Head | None = None
@@ -638,6 +688,18 @@ class PostgresTurn:
         except GONE:
             self.drop_connection()
             return self.ledger.read(after)
+
+    def read_at(self, first: int, last: int, kind: str | None = None) -> Iterator[Entry]:
+        return self.ledger.read_at(first, last, kind)
+
+    def load_snapshots(self) -> Iterator[bytes]:
+        return self.ledger.load_snapshots()
+
+    def save_snapshot(self, position: int, snapshot: bytes) -> None:
+        self.ledger.save_snapshot(position, snapshot)
+
+    def drop_snapshots(self) -> None:
+        self.ledger.drop_snapshots()
 
     def lock_asks(self, meanwhile: object = None, after: Head | None = None) -> NoReturn:
         raise RuntimeError("an ask already holds the lock; it cannot take it again")

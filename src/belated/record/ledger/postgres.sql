@@ -166,3 +166,13 @@ BEGIN
     FROM belated_append(which, seen_position, seen_hash, write_token, new_events) AS a;
 END
 $$;
+
+-- version 5 --
+-- What the events of a study come to, up to a position; made and thrown away freely (record/snapshot.py).
+CREATE TABLE belated_snapshots (
+    study BIGINT NOT NULL REFERENCES belated_studies (id) ON DELETE CASCADE,
+    position BIGINT NOT NULL,
+    part INTEGER NOT NULL,              -- 0, 1, 2, …
+    body BYTEA NOT NULL,
+    PRIMARY KEY (study, position, part)
+);

@@ -38,12 +38,14 @@ from belated.record.ledger.chain import (
     Tombstone,
     Written,
     begin_chain,
+    cut_snapshot,
     explain_seal,
     extend_chain,
     hash_content,
     is_another,
     make_identity,
     parse_spec,
+    read_apart,
     read_found,
     read_parts,
     require_beside,
@@ -255,6 +257,8 @@ class SQLiteStore:
             with hold(_using), closing(sqlite3.connect(path, isolation_level=None)) as target:
                 self.connection.backup(target)
                 target.execute("DELETE FROM place")  # it is another file
+                if target.execute("DELETE FROM snapshots").rowcount:
+                    target.execute("VACUUM")
                 put_to_rest(target)
         except sqlite3.Error as error:
             raise self._explain_errors(error, "copied") from None
@@ -560,6 +564,25 @@ SELECT s.position, s.hash, e.position, e.kind, e.number, e.key, e.part, e.body, 
 FROM studies AS s LEFT JOIN events AS e ON e.study = s.id AND e.position >= ?2
 WHERE s.identity = ?1 ORDER BY e.position
 """
+READ_AT = """
+SELECT e.position, e.kind, e.number, e.key, e.part, e.body, e.hash, b.hash
+FROM studies AS s JOIN events AS e ON e.study = s.id
+LEFT JOIN events AS b ON b.study = e.study AND b.position = e.position - 1
+WHERE s.identity = ?1 AND e.position BETWEEN ?2 AND ?3 AND (?4 IS NULL OR e.kind = ?4) ORDER BY e.position
+"""
+SNAPSHOTS = """
+SELECT DISTINCT p.position FROM snapshots AS p JOIN studies AS s ON s.id = p.study
+WHERE s.identity = ? ORDER BY p.position DESC
+"""
+SNAPSHOT = """
+SELECT body FROM snapshots AS p JOIN studies AS s ON s.id = p.study
+WHERE s.identity = ? AND p.position = ? ORDER BY part
+"""
+SAVE = "INSERT OR REPLACE INTO snapshots SELECT id, ?2, ?3, ?4 FROM studies WHERE identity = ?1"
+# All but the first parts of one.
+DROP = """
+DELETE FROM snapshots WHERE study = (SELECT id FROM studies WHERE identity = ?1) AND (position <> ?2 OR part >= ?3)
+"""
 SHELF = ShelfQueries(
     studies="SELECT name, identity, spec, sealed, position, hash FROM studies ORDER BY name",
     events="""
@@ -633,6 +656,26 @@ class SQLiteLedger:
     def read(self, after: Head | None = None) -> Iterator[Entry]:
         fetch = partial(self.store.fetch, f"{READ} LIMIT ?3", self.identity)
         return read_parts(fetch, after or self.start, self.store.shown)
+
+    def read_at(self, first: int, last: int, kind: str | None = None) -> Iterator[Entry]:
+        found = self.store.fetch(READ_AT, self.identity, first, last, kind)
+        return read_apart(found, self.start, self.store.shown)
+
+    def load_snapshots(self) -> Iterator[bytes]:
+        for (position,) in self.store.fetch(SNAPSHOTS, self.identity):
+            yield b"".join(body for (body,) in self.store.fetch(SNAPSHOT, self.identity, position))
+
+    def save_snapshot(self, position: int, snapshot: bytes) -> None:
+        parts = cut_snapshot(snapshot)
+        for part, body in enumerate(parts):
+            with self.store.lock_writes() as connection:  # for each part anew: others are let in between
+                connection.execute(SAVE, (self.identity, position, part, body))
+        with self.store.lock_writes() as connection:
+            connection.execute(DROP, (self.identity, position, len(parts)))
+
+    def drop_snapshots(self) -> None:
+        with self.store.lock_writes() as connection:
+            connection.execute(DROP, (self.identity, 0, 0))
 
     @contextmanager
     def lock_asks(

@@ -47,3 +47,13 @@ CREATE TABLE tombstones (
     at REAL NOT NULL,           -- seconds since 1970
     reason TEXT NOT NULL
 ) STRICT;
+
+-- version 4 --
+-- What the events of a study come to, up to a position; made and thrown away freely (record/snapshot.py).
+CREATE TABLE snapshots (
+    study INTEGER NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    part INTEGER NOT NULL,      -- 0, 1, 2, …
+    body BLOB NOT NULL,
+    PRIMARY KEY (study, position, part)
+) STRICT;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import NoReturn
 
 from belated.errors import Taken
@@ -38,17 +39,38 @@ class StagedLedger:
 
     def read(self, after: Head | None = None) -> Iterator[Entry]:
         first = 0 if after is None else after.position
-        if not self._read or first < self._below:
+        if not self._read:
+            self.seen = after  # there may be nothing after it
             for entry in self.below.read(after):
-                if self._read and entry.position > self._below:  # others have written since
-                    break
                 yield entry
-                if not self._read:
-                    self.seen = entry.head
+                self.seen = entry.head
             self._read = True
-        place = max(first, self._below)
+        elif first < self._below:
+            yield from takewhile(lambda entry: entry.position <= self._below, self.below.read(after))
+        yield from self._list_new(max(first, self._below))
+
+    def _list_new(self, place: int) -> Iterator[Entry]:
+        """The new events after a position."""
         for position, event in enumerate(self.new[place - self._below :], start=place + 1):
             yield Entry(event_to_dict(event), event, position, b"")
+
+    def read_at(self, first: int, last: int, kind: str | None = None) -> Iterator[Entry]:
+        if not self._read:
+            yield from self.below.read_at(first, last, kind)
+        elif first <= self._below:
+            yield from self.below.read_at(first, min(last, self._below), kind)
+        for entry in self._list_new(max(first - 1, self._below)):
+            if entry.position <= last and kind in (None, entry.plain["event"]):
+                yield entry
+
+    def load_snapshots(self) -> Iterator[bytes]:
+        return self.below.load_snapshots()
+
+    def save_snapshot(self, position: int, snapshot: bytes) -> None:
+        """What is staged is of no study yet."""
+
+    def drop_snapshots(self) -> None:
+        """They are those of the ledger below."""
 
     @contextmanager
     def lock_asks(self, meanwhile: object = None, after: Head | None = None) -> Iterator[StagedLedger]:
