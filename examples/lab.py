@@ -70,7 +70,7 @@ def main() -> None:
                     # A real bench has no seed; ours gives every flask its own luck, the same in every run.
                     rng = np.random.default_rng([7, trial.number])
                     if trial.params["temperature"] > BOILING[trial.params["solvent"]]:
-                        study.fail(trial, "infeasible")  # the query is at fault: it counts as the floor
+                        study.fail(trial, "infeasible")  # the query is at fault: queries like it are avoided
                     elif trial.number == 6:
                         study.fail(trial, "lost")  # the flask broke: that says nothing about the query
                     else:

@@ -7,7 +7,9 @@ what they cost. It is safe to stop at any time; the same command goes on where i
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -286,6 +288,8 @@ def _open_executor(name: str | None) -> AbstractContextManager[Executor | None]:
     if name is None:
         return nullcontext()
     module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # a module beside the data, however python was started
     try:
         named = getattr(import_module(module), attribute)
         executor = named if isinstance(named, Executor) else named()

@@ -27,6 +27,7 @@ ORDER = [
     ["belated.learner.delays.*"],
     ["belated.learner.history"],
     ["belated.learner.silence"],
+    ["belated.learner.feasibility"],
     ["belated.learner.belief"],
     ["belated.learner.confidence"],
     ["belated.learner.policies"],

@@ -344,3 +344,25 @@ def test_a_package_names_its_parts_by_entry_points_also_for_the_shell(tmp_path: 
     without = run("ask s", installed=False)
     assert without.returncode == 2
     assert "surrogate line is not registered here; it is bakery:Line: install the package bakery" in without.stderr
+
+
+@dataclass(frozen=True)
+class Dividing:
+    """A policy that divides by zero."""
+
+    def scores(self, belief: Any, Q: Any, nu: float, rng: Any) -> Any:
+        return [1 / 0 for _ in Q]
+
+    def surface(self, belief: Any, nu: float, rng: Any) -> Any:
+        return 1 / 0
+
+
+def test_a_policy_that_fails_is_a_warning_and_the_trial_says_what_was_asked_instead() -> None:
+    algorithm = algorithms.custom("dividing", policy=Dividing())
+    space = belated.Points([i / 16 for i in range(17)])
+    study = belated.Study.create(space=space, algorithm=algorithm, silence="unknown", initial=0, seed=0)
+    for i in range(4):
+        study.add({"x": i / 16}, 0.1 * i)
+    with pytest.warns(belated.PartWarning, match="dividing, trial 5: ZeroDivisionError: division by zero; fell back"):
+        trial = study.ask()
+    assert trial.note == "fell back to a space-filling point"

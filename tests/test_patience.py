@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from belated.errors import InvalidInput
-from belated.patience import Patience, parse_duration
+from belated.patience import Patience, describe_chosen, parse_duration
 from belated.validation import format_value
 
 
@@ -154,3 +154,12 @@ def test_patience_that_the_study_chooses(word: str, by_clock: bool, text: str) -
     assert (patience.m, patience.by_clock, patience.auto) == (math.inf, by_clock, True)
     assert str(patience) == word
     assert str(Patience(20.0, by_clock, auto=True)) == f"{word}, now {text}"
+
+
+@pytest.mark.parametrize(
+    ("m", "text"),
+    [(1.5384929180145264, "1.54s"), (349601.0, "4.05d"), (349200.0, "4.04d"), (5400.0, "90m"), (0.25, "250ms")],
+)
+def test_a_patience_that_a_study_chose_is_shown_rounded(m: float, text: str) -> None:
+    assert describe_chosen(m, by_clock=True) == text
+    assert str(Patience(m, by_clock=True, auto=True)) == f"auto-clock, now {text}"

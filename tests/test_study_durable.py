@@ -112,7 +112,8 @@ def test_another_spec_names_the_field_that_differs(tmp_path: Path, field: str) -
 
 def test_every_field_of_a_spec_is_tried() -> None:
     study = Study.create(space=LINE, silence="unknown")
-    assert {name for _, name in OTHERWISE.values()} == set(study.settings.spec()) - {"patience_by_clock"}
+    aside = {"patience_by_clock", "created_at"}  # when it was made first stays, whoever makes it again
+    assert {name for _, name in OTHERWISE.values()} == set(study.settings.spec()) - aside
 
 
 def test_another_spec_is_refused_on_any_store(durable: Place) -> None:
@@ -159,7 +160,7 @@ def test_an_unknown_study_says_which_exist(durable: Place) -> None:
     assert belated.studies(durable.url or "") == ["a", "b"]  # and none was made
 
 
-BAD_NAMES = ["", "a/b", "..", "<script>", "a\0b", "x" * 129, "x" * 10_000, "a b", "ä", "a\n", 5, None, ["a"], "\ud800"]
+BAD_NAMES = ["", "a/b", "..", "<script>", "a\0b", "x" * 129, "x" * 10_000, "a b", "ä²", "a\n", 5, None, ["a"], "\ud800"]
 
 
 @pytest.mark.parametrize("name", BAD_NAMES, ids=lambda name: repr(name)[:12])
@@ -167,7 +168,7 @@ def test_names_follow_the_pattern(durable: Place, name: Any) -> None:
     durable.create("fine")
     for call in (lambda: durable.create(name), lambda: Study.open(durable.url or "", name)):
         text = refusal(InvalidInput, call)
-        assert "name must be 1 to 128 ASCII letters, digits" in text or text.startswith("name must be given")
+        assert "name must be 1 to 128 letters, digits" in text or text.startswith("name must be given")
     assert belated.studies(durable.url or "") == ["fine"]
 
 

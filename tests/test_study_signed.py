@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ def test_every_event_says_who_and_why(place: Place) -> None:
             said = getattr(event, "remark", "") or getattr(event, "reason", "")
             assert said or isinstance(event, belated.events.Undone)
         trial = handle.trial(1)
-        assert (trial.asked_by, trial.ended_by, trial.remark) == ("Anna", "Anna", "on the bench; on the bench")
+        assert (trial.asked_by, trial.ended_by, trial.remark) == ("Anna", "Anna", "on the bench")
         assert handle.trial(2).remark == "on the bench; broken"
 
 
@@ -78,3 +79,12 @@ def test_a_bad_name_is_refused_and_nothing_is_written(by: Any) -> None:
     study = Place(None).create()
     assert "by must be" in refusal(InvalidInput, lambda: study.ask(by=by))
     assert study.events() == []
+
+
+def test_when_it_was_made_stays(tmp_path: Path) -> None:
+    words: dict[str, Any] = {"space": {"x": belated.Real(0, 1)}, "silence": "unknown", "seed": 0}
+    made = belated.Study.create(f"sqlite:///{tmp_path}/lab.db", "lab", **words).settings.created_at
+    assert made is not None
+    again = belated.Study.create(f"sqlite:///{tmp_path}/lab.db", "lab", **words)
+    assert again.settings.created_at == made
+    assert (again.log()[0].position, again.log()[0].at) == (0, made)

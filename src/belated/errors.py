@@ -1,6 +1,6 @@
 """Every error belated raises: one root, one class per cause; the docstring is the message when none is given.
 
-The last class is a warning."""
+The last classes are warnings."""
 
 
 class BelatedError(Exception):
@@ -103,7 +103,7 @@ class Unregistered(BelatedError, LookupError):
 
 
 class Infeasible(BelatedError):
-    """This query cannot be evaluated. Raised by the function given to optimize or simulate: it counts as the floor."""
+    """This query cannot be evaluated. Raised by the function given to optimize or simulate; such ones are avoided."""
 
 
 class NoWorkers(BelatedError, RuntimeError):
@@ -116,3 +116,7 @@ class WorkerLost(BelatedError, RuntimeError):
 
 class SilenceWarning(UserWarning):
     """The study's silence does not seem to fit its delays."""
+
+
+class PartWarning(UserWarning):
+    """A part of the user's own failed while a query was chosen; the study fell back, as the trial's note says."""

@@ -4,6 +4,7 @@ A stored part is its name, its fields, and where its class comes from. To read i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -12,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belated.errors import InvalidInput, Unregistered
-from belated.validation import NAME, format_value, prefix_errors, require_plain
+from belated.validation import format_value, prefix_errors, require_plain
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Kind = Literal["policy", "silence", "kernel", "surrogate", "delay"]
+NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")  # of a part
 KINDS = get_args(Kind)
 
 REGISTERED: dict[tuple[str, str], type] = {}  # by kind and name

@@ -86,7 +86,7 @@ class Patience:
         """ "20 rounds", "14d", "none", "auto" or "auto, now 20 rounds"; the text of a duration reads back as it."""
         if self.auto:
             word = next(word for word, by_clock in AUTO.items() if by_clock == self.by_clock)
-            return word if math.isinf(self.m) else f"{word}, now {Patience(self.m, self.by_clock)}"
+            return word if math.isinf(self.m) else f"{word}, now {describe_chosen(self.m, self.by_clock)}"
         if math.isinf(self.m):
             return NEVER
         if not self.by_clock:
@@ -95,3 +95,16 @@ class Patience:
         texts.append(f"{self.m / 0.001:.0f}ms")
         short = [text for text in texts if len(text) < 12 and "inf" not in text]
         return next((text for text in short if _parse_seconds(text, "patience") == self.m), f"{self.m!r}s")
+
+
+def describe_chosen(m: float, by_clock: bool) -> str:
+    """A patience that the study chose by itself, for people: a time in three digits, in a unit that reads well.
+
+    >>> from belated.patience import describe_chosen
+    >>> describe_chosen(1.5384929180145264, True), describe_chosen(349601.0, True), describe_chosen(20.0, False)
+    ('1.54s', '4.05d', '20 rounds')
+    """
+    if not by_clock or math.isinf(m):
+        return str(Patience(m, by_clock))
+    unit = next((unit for unit in ("d", "h", "m", "s") if m >= 2 * SECONDS[unit]), "s" if m >= 1 else "ms")
+    return f"{m / SECONDS.get(unit, 0.001):.3g}{unit}"

@@ -23,7 +23,15 @@ from belated.patience import Patience
 from belated.space.encoding import Space
 from belated.space.parameters import LONGEST_UNIT, Choice, Integer, Real
 from belated.space.points import Points
-from belated.validation import format_label, format_names, format_value, is_writable, require_whole, require_words
+from belated.validation import (
+    format_label,
+    format_names,
+    format_value,
+    is_writable,
+    require_time,
+    require_whole,
+    require_words,
+)
 
 Declared = Mapping[str, Real | Integer | Choice] | Points | Space
 Late = Literal["use", "ignore"]
@@ -70,6 +78,7 @@ class Settings:
     outcome_name: str | None = None
     unit: str | None = None  # of the outcome
     created_by: str | None = field(default=None, compare=False)  # who made the study
+    created_at: float | None = field(default=None, compare=False)  # when, if it has no clock of its own
 
     @property
     def outcome_label(self) -> str:
@@ -121,6 +130,7 @@ class Settings:
             "initial": self.initial,
             "seed": self.seed,
             **{word: text for word in WORDS if (text := getattr(self, word)) is not None},
+            **({} if self.created_at is None else {"created_at": self.created_at}),
         }
 
     @classmethod
@@ -151,6 +161,7 @@ class Settings:
             outcomes=_require_option("outcomes", spec["outcomes"], OUTCOMES),
             initial=require_whole(spec["initial"], "initial"),
             seed=require_whole(spec["seed"], "seed"),
+            created_at=None if spec.get("created_at") is None else require_time(spec["created_at"], "created_at"),
             **{word: require_words(spec.get(word), word, most, lines=word == "about") for word, most in WORDS.items()},
         )
 
@@ -248,6 +259,7 @@ def settle_settings(
     outcome_name: str | None = None,
     unit: str | None = None,
     created_by: str | None = None,
+    created_at: float | None = None,
 ) -> Settings:
     """The settings of a study from what the user gave; what contradicts the algorithm is refused."""
     chosen = algorithm if isinstance(algorithm, Algorithm) else find_algorithm(algorithm)
@@ -298,6 +310,7 @@ def settle_settings(
         outcome_name=require_words(outcome_name, "outcome_name", WORDS["outcome_name"]),
         unit=require_words(unit, "unit", WORDS["unit"]),
         created_by=created_by,
+        created_at=created_at,
     )
     problem = settings.problem
     check_kernel_fits(problem)
@@ -387,7 +400,7 @@ def _require_option(what: str, given: Any, options: tuple[str, ...]) -> Any:
 
 def check_agreement(name: str, kept: Settings, given: Settings) -> Settings:
     """The settings of an existing study, if the user gives the same again; parameters may be in another order."""
-    before, now = kept.spec(), replace(given, created_by=kept.created_by).spec()
+    before, now = kept.spec(), replace(given, created_by=kept.created_by, created_at=kept.created_at).spec()
     for what in {**before, **now}:
         if before.get(what) == now.get(what):
             continue

@@ -31,6 +31,7 @@ from belated.errors import (
     InvalidInput,
     KeyTaken,
     NothingHeard,
+    PartWarning,
     SilenceWarning,
     StoreChanged,
     UnknownStudy,
@@ -75,11 +76,11 @@ from belated.record.events import (
     Undone,
 )
 from belated.record.kept_events import KeyedCall
-from belated.record.ledger import Ledger, StudyLedger, open_store
+from belated.record.ledger import Ledger, StudyLedger, find_store, open_store
 from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
-from belated.record.log import LogEntry, describe_event
+from belated.record.log import LogEntry, describe_creation, describe_event
 from belated.record.signing import NOBODY, Signature, read_person, require_reason
 from belated.record.snapshot import find_snapshot, keep_snapshot
 from belated.record.state import State
@@ -122,10 +123,10 @@ from belated.space.parameters import Choice
 from belated.space.points import Points
 from belated.validation import (
     Params,
-    check_name,
     format_names,
     format_value,
     freeze,
+    read_name,
     require_number,
     require_time,
     require_whole,
@@ -206,7 +207,8 @@ class Study:
         """A new study; with a url, an existing study of that name with the same settings is opened.
 
         url        where it is kept: "sqlite:///lab.db" or "postgresql://user@host/database"; None: in memory
-        name       what it is called there: letters, digits, ".", "_" and "-"; in memory it may be left out
+        name       what it is called there: letters and digits of any script, ".", "_" and "-"; in memory it may be left
+                   out
         space      {"x": Real(0, 1), "n": Integer(1, 8), "kind": Choice("a", "b")}, or Points([...])
         context    a space of the same kind, when every ask comes with a context
         goal       "maximize" or "minimize"
@@ -240,8 +242,7 @@ class Study:
         """
         if isinstance(url, Mapping | Points | Space):
             raise InvalidInput("the space must be given by name: Study.create(space=...)")
-        if name is not None:
-            check_name(name)
+        name = None if name is None else read_name(name)
         if url is not None and name is None:
             raise InvalidInput("name must be given: it is how a study in a store is found again")
         if clock is not None and not callable(clock):
@@ -266,6 +267,7 @@ class Study:
             outcome_name=outcome_name,
             unit=unit,
             created_by=read_person(by),
+            created_at=time.time() if clock is None else None,  # another clock counts from when it likes
         )
         if url is None or name is None:
             return cls(settings, MemoryLedger(), name, clock or time.time)
@@ -278,16 +280,20 @@ class Study:
         return study
 
     @classmethod
-    def open(cls, url: str, name: str, *, clock: Callable[[], float] | None = None) -> Study:
+    def open(
+        cls, url: str | None = None, name: str | None = None, *, clock: Callable[[], float] | None = None
+    ) -> Study:
         """A study that was created before, here or elsewhere.
+
+        url   where it is kept; None: where the variable BELATED_STORE says
+        name  what it is called there
 
         >>> from belated import Real, Study
         >>> trial = Study.create("sqlite:///lab.db", "flasks", space={"x": Real(0, 1)}, silence="unknown", seed=0).ask()
         >>> Study.open("sqlite:///lab.db", "flasks").trial(1) == trial  # tomorrow, in another process
         True
         """
-        check_name(name)
-        place = open_store(url)
+        name, place = read_name(name), open_store(find_store(url))
         spec = place.spec(name)
         if spec is None:
             raise UnknownStudy(
@@ -364,7 +370,8 @@ class Study:
         return self.settings.seed
 
     def __repr__(self) -> str:
-        named = "" if self.name is None else f"{self.name}: "
+        where = ", in memory" if isinstance(self._ledger, MemoryLedger) else ""
+        named = "" if self.name is None else f"{self.name}{where}: "
         table = self._state.table
         trials = f"{table.count} trials, {np.sum(table.told)} heard"
         algorithm, goal, silence = (
@@ -488,6 +495,9 @@ class Study:
                 compute = prepare_choice(state, considered_at, context, fixed)
             with self._use_cache() as cache:
                 choice = compute(cache)
+            if choice.failure and self.settings.algorithm.own:
+                own = self.settings.algorithm.name
+                warnings.warn(f"{own}, trial {number}: {choice.failure}; {choice.note}", PartWarning, stacklevel=3)
             event = Asked(
                 number=number,
                 params=decode_choice(self.settings, choice.x, fixed),
@@ -823,8 +833,8 @@ class Study:
         reason: str | None = None,
         by: str | None = None,
     ) -> Trial | list[Trial]:
-        """End a trial without an outcome: "lost" (no information about x), "infeasible" (x caused it: counts as the
-        floor), or "withdrawn". Of a list of trials all end, or none.
+        """End a trial without an outcome: "lost" (no information about x), "infeasible" (x caused it: queries like
+        it are avoided), or "withdrawn". Of a list of trials all end, or none.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
@@ -1124,7 +1134,7 @@ class Study:
         >>> study.name, studies("sqlite:///names.db")
         ('flask', ['flask'])
         """
-        check_name(name)
+        name = read_name(name)
         signature, why = Signature.of(by), "" if reason is None else require_reason(reason)
         with hold(self._lock):
             self._sync()
@@ -1146,9 +1156,9 @@ class Study:
         why, who = require_reason(reason), read_person(by)
         with hold(self._lock):
             self._sync()
-            if name != self.name:
+            if read_name(name) != self.name:
                 raise InvalidInput(f"to delete study {self.name}, give its name (got {format_value(name)})")
-            self._ledger.delete(name, who, self._read_clock(), why)
+            self._ledger.delete(self.name, who, self._read_clock(), why)
 
     def disconnect(self) -> None:
         """Close files and connections; the next call opens them again. This also happens at the end of
@@ -1375,7 +1385,7 @@ class Study:
         entries = [describe_event(position, event) for position, event in enumerate(self.events(), start=1)]
         return [
             entry
-            for entry in entries
+            for entry in [*describe_creation(self._created), *entries]
             if (number is None or entry.number == number)
             and (by is None or entry.by == by)
             and (first is None or entry.at >= first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeGuard
@@ -18,7 +18,7 @@ Params: TypeAlias = Mapping[str, Any]
 Spec: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[bool, Scalar]
 
-NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")  # of a study
+LONGEST_NAME, MOST_BYTES = 128, 255  # of a study's name; no file name has more bytes
 FARTHEST_TIME = 1e15  # seconds, 30 million years; a float still shows eighths of a second there
 
 UNWRAP: dict[str, Callable[[Any], object]] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
@@ -225,10 +225,18 @@ def freeze(params: Mapping[str, Any] | None) -> object:
     return None if params is None else tuple(sorted(params.items()))
 
 
-def check_name(name: object) -> None:
-    """Refuse what is no name of a study."""
-    if not (isinstance(name, str) and NAME.fullmatch(name) and name.strip(".")):
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of a study, in NFC: letters and digits of any script, ".", "_" and "-"."""
+    short = 1 <= len(text) <= LONGEST_NAME and len(text.encode(errors="replace")) <= MOST_BYTES
+    return short and all(c in "._-" or unicodedata.category(c)[0] in "LM" or c.isdecimal() for c in text)
+
+
+def read_name(name: object) -> str:
+    """The name of a study, in NFC, as the same letters may be written in several ways."""
+    text = unicodedata.normalize("NFC", name) if isinstance(name, str) else ""
+    if not is_name(text) or not text.strip("."):
         raise InvalidInput(
-            'name must be 1 to 128 ASCII letters, digits, ".", "_" and "-", and not dots only '
-            f"(got {format_value(name)})"
+            f'name must be 1 to {LONGEST_NAME} letters, digits, ".", "_" and "-" (at most {MOST_BYTES} bytes), '
+            f"and not dots only (got {format_value(name)})"
         )
+    return text

@@ -66,3 +66,10 @@ def test_the_study_is_as_it_is_now_for_new(lab: belated.Study) -> None:
     assert "exists with these settings" in invoke("new", "lab", "--real", "x", "0", "2", *space).stdout
     assert "exists with another space" in invoke("new", "lab", "--real", "x", "0", "1", *space, code=2).stderr
     assert lab.settings.created_by is None
+
+
+@pytest.mark.usefixtures("lab")
+def test_limits_name_the_outcomes_that_lie_outside() -> None:
+    said = invoke("amend", "--limits", "0.6", "1", "--reason", "the scale ends there").stderr
+    assert said == "Warning: trial 1 was told 0.5, outside the limits; it stays in use\n"
+    assert invoke("amend", "--limits", "0", "1", "--reason", "no").stderr == ""

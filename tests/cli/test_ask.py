@@ -1,9 +1,11 @@
 """`belated ask`: what the study asks, one or a batch."""
 
 import pytest
+from click.testing import CliRunner
 
 import belated
-from tests.cli.shell import SPACE, check_refused, invoke, run_json
+from belated.cli import main
+from tests.cli.shell import SPACE, check_refused, invoke, open_lab, run_json
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
@@ -51,7 +53,7 @@ REFUSED = [
     (["ask", "--fix", "x=0", "--fix", "x=1"], "--fix must be given once for each name (got 'x' twice)"),
     (["ask", "--context", "t=1"], "this study has no context; leave it out"),
     (["ask", "a", "b"], "the arguments must be [NAME] (got a b)"),
-    (["ask", "../lab"], "name must be 1 to 128 ASCII letters, digits"),
+    (["ask", "../lab"], "name must be 1 to 128 letters, digits"),
 ]
 
 
@@ -59,3 +61,15 @@ REFUSED = [
 @pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
 def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
     check_refused(args, sentence)
+
+
+@pytest.mark.usefixtures("lab")
+def test_very_many_are_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_refused(["ask", "-n", "100000"], "-n 100000 takes long")
+    monkeypatch.setattr("belated.cli.ask.is_terminal", lambda: True)
+    asked = CliRunner().invoke(main, ["ask", "-n", "1001"], input="n\n")
+    assert "Ask for 1001 queries?" in asked.output
+    assert open_lab().rounds == 2
+    monkeypatch.setattr("belated.cli.ask.MANY", 2)
+    invoke("ask", "-n", "3", "--yes")
+    assert open_lab().rounds == 5

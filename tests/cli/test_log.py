@@ -17,6 +17,7 @@ def test_who_when_and_why_are_told_in_order(lab: belated.Study, monkeypatch: pyt
     invoke("amend", "lab", "--range", "x", "0", "2", "--patience", "14d", "--reason", "at the edge", "--by", "Bob")
     invoke("close", "--lock")
     lines = invoke("log").stdout.splitlines()
+    assert lines.pop(0).endswith("  made the study, over x and act")
     assert len(lines) == len(lab.events()) == 7
     assert lines[3].split("  ")[2] == "Anna: told 0.9 of trial 2, run at x = 1.25, act = " + lab.trial(2).params["act"]
     assert lines[4].endswith("Anna: amended trial 2: its outcome is 0.8 (typo)")
@@ -30,6 +31,12 @@ def test_it_is_filtered_and_in_json() -> None:
     assert [entry["event"] for entry in run_json("log", "--trial", "2")] == ["asked", "told"]
     assert [entry["position"] for entry in run_json("log", "--by", "Anna")] == [4]
     assert [entry["position"] for entry in run_json("log", "--until", "2020-06-01")] == [4]
-    assert len(run_json("log", "--since", "2020-06-01")) == 3
+    assert [entry["position"] for entry in run_json("log", "--since", "2020-06-01")] == [0, 1, 2, 3]
     assert invoke("log", "--by", "Nobody").stdout == "Nothing happened\n"
     check_refused(["log", "--trial", "7"], "there is no trial 7")
+
+
+def test_positions_are_aligned(lab: belated.Study) -> None:
+    lab.ask(n=9)
+    lines = invoke("log").stdout.splitlines()
+    assert [line[:4] for line in lines] == [f"{position:>2}  " for position in range(13)]

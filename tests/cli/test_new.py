@@ -161,7 +161,7 @@ OPTIONS = ("new", "other", "--silence", "unknown")
 REFUSED = [
     (["new"], "NAME is missing; for example: belated new catalyst"),
     (["new", "a", "b"], "the arguments must be NAME (got a b)"),
-    (["new", "a/b", "--real", "x", "0", "1", "--silence", "unknown"], "name must be 1 to 128 ASCII letters, digits"),
+    (["new", "a/b", "--real", "x", "0", "1", "--silence", "unknown"], "name must be 1 to 128 letters, digits"),
     (["new", "other"], "declare a space: --space space.toml"),
     (["new", "other", "--real", "x", "0", "1"], "silence must be given"),
     ([*OPTIONS, "--real", "x", "0"], "--real must be followed by NAME LOW HIGH"),
@@ -280,3 +280,11 @@ def test_a_terminal_is_known() -> None:
         assert started.wait(60) == 0
     os.close(parent)
     assert run_python(script).stdout.strip() == "False"
+
+
+def test_an_option_that_is_empty_is_a_typing_error() -> None:
+    words = ["new", "lab", "--choice", "act", "relu,,tanh", "--silence", "unknown"]
+    assert 'an option must not be empty; write "" for an empty text (got ' in invoke(*words, code=2).stderr
+    words[4] = 'relu,"",tanh'
+    invoke(*words)
+    assert belated.Study.open(STORE, "lab").settings.space.list_options() == ["relu", "", "tanh"]

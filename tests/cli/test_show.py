@@ -23,12 +23,13 @@ def test_show_says_what_is_pending_heard_late_expired_failed_and_below_the_floor
     assert words[0] == "Study lab: maximize, floor 0, silence unknown, patience 4 rounds"
     assert words[1] == "1 pending, 2 heard, 1 late, 3 expired, 1 failed; best is trial 6"
     assert words[2].startswith("The next 10 queries may gain ")
-    assert [line.split()[:2] for line in words[5:13]] == [
+    assert words[3].startswith("made 20")
+    assert [line.split()[:2] for line in words[6:14]] == [
         *(["1", "late"], ["2", "expired"], ["3", "expired"], ["4", "expired"], ["5", "withdrawn"]),
         *(["6", "heard"], ["7", "heard"], ["8", "pending"]),
     ]
-    assert "-0.1 !" in words[11]
-    assert words[13] == "! trial 7: the outcome -0.1 is worse than the floor 0.0"
+    assert "-0.1 !" in words[12]
+    assert words[14] == "! trial 7: the outcome -0.1 is worse than the floor 0.0"
     printed = run_json("show")
     assert printed["counts"] == {"pending": 1, "heard": 2, "late": 1, "expired": 3, "failed": 1, "counted": 0}
     assert (printed["best"]["trial"]["number"], printed["closed"]) == (6, False)
@@ -149,3 +150,20 @@ REFUSED = [
 @pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
 def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
     check_refused(args, sentence)
+
+
+def test_show_says_who_made_it_who_wrote_and_that_it_is_locked() -> None:
+    space = ("--real", "x", "0", "1", "--silence", "unknown", "--seed", "0")
+    invoke("new", "lab", *space, "--by", "Anna")
+    invoke("ask", "--by", "Bob")
+    invoke("tell", "1", "0.5", "--by", "Anna")
+    day = datetime.now().strftime("%Y-%m-%d")
+    assert f"\nmade {day} " in invoke("show").stdout
+    assert " by Anna; written by Anna and Bob\n" in invoke("show").stdout
+    invoke("close", "--by", "Carla")
+    assert "best is trial 1; closed\n" in invoke("show").stdout
+    invoke("close", "--lock", "--by", "Carla")
+    assert "best is trial 1; locked\n" in invoke("show").stdout
+    plain = run_json("show")
+    assert (plain["locked"], plain["created_by"], plain["people"]) == (True, "Anna", ["Anna", "Bob", "Carla"])
+    assert abs(plain["created_at"] - time.time()) < 3600

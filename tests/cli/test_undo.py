@@ -35,3 +35,17 @@ def test_a_script_says_yes() -> None:
     (entry,) = run_json("undo", "--yes", "--by", "Anna", "--reason", "the wrong flask")
     assert (entry["event"], entry["number"]) == ("told", 2)
     assert isinstance(open_lab().events()[-1], belated.events.Undone)
+
+
+def test_a_second_undo_goes_further_back_and_says_so(lab: belated.Study) -> None:
+    said = "An undo cannot be undone; this goes further back. What was taken back can be told again."
+    words = ["undo", "--by", "Anna"]
+    lab.tell(2, 0.5, by="Anna")
+    lab.amend(2, 0.6, reason="typo", by="Anna")
+    first = CliRunner().invoke(main, words, input="y\n").output
+    assert said not in first
+    second = CliRunner().invoke(main, words, input="y\n").output
+    assert second.startswith(said)
+    assert "Took back: told 0.5 of trial 2" in second
+    assert lab.trial(2).status == "pending"
+    assert lab.tell(2, 0.6).status == "heard"  # and this is how it is put back

@@ -1,4 +1,4 @@
-"""Any sequence of asks, tells, failures, corrections, undos and restarts, against a dictionary that knows the rules.
+"""Any sequence of asks, tells, failures, corrections, undos and deletions, against a dictionary that knows the rules.
 
 On every ledger, and with two handles on the study, each call through either of them."""
 
@@ -24,7 +24,19 @@ from hypothesis.stateful import (
 
 import belated
 import belated.record.snapshot
-from belated import AlreadyEnded, AlreadyTold, Closed, Followed, KeyTaken, Locked, NothingHeard, NothingToUndo, Study
+from belated import (
+    AlreadyEnded,
+    AlreadyTold,
+    Closed,
+    Deleted,
+    Followed,
+    KeyTaken,
+    Locked,
+    NothingHeard,
+    NothingToUndo,
+    Outside,
+    Study,
+)
 from belated.record.events import Asked, Refused, Undone
 from tests.support.snapshots import check_snapshot
 from tests.support.studies import DURABLE, Place
@@ -36,7 +48,7 @@ KEYS = st.sampled_from(["a", "b", "c"])
 VALUES = st.sampled_from([-1.0, 0.0, 0.25, 2.0])
 KINDS = st.sampled_from(["lost", "infeasible", "withdrawn"])
 PEOPLE = st.sampled_from([None, "Anna", "Bob"])
-PLACES = st.integers(0, 16)
+PLACES = st.integers(0, 40)  # sixteenths: what is run may lie outside the range
 
 
 @dataclasses.dataclass
@@ -45,6 +57,7 @@ class Known:
 
     params: Any
     by_hand: bool
+    asked: Any
     value: float | None = None
     delay: int | None = None  # rounds
     failure: str | None = None
@@ -73,13 +86,20 @@ class StudyMachine(RuleBasedStateMachine):
 
     @initialize(goal=st.sampled_from(["maximize", "minimize"]), late=st.sampled_from(["use", "ignore"]))
     def create(self, goal: Any, late: Any) -> None:
-        self.goal, self.late, self.patience = goal, late, 3
+        self.goal, self.late = goal, late
+        self.begin()
+
+    def begin(self) -> None:
+        """A new study, in which nothing has happened."""
+        self.patience, self.high = 3, 1.0
+        self.floor: float | None = None
+        self.limits: tuple[float, float] | None = None
         study = self.place.create(
             f"study-{next(NUMBERED)}",
-            space=belated.Points([i / 16 for i in range(17)]),
-            goal=goal,
+            space={"x": belated.Real(0, 1)},
+            goal=self.goal,
             patience=3,
-            late=late,
+            late=self.late,
             initial=10**6,
         )
         self.studies = [study, self.place.another(study)]
@@ -130,7 +150,8 @@ class StudyMachine(RuleBasedStateMachine):
                 study.ask(n=n, key=key)
             return False
         for trial in study.ask(n=n, key=key, by=by):
-            self.known.append(Known(trial.params, by_hand=False))
+            self.known.append(Known(trial.params, by_hand=False, asked=trial.params))
+            assert 0 <= trial.params["x"] <= self.high  # what is proposed lies inside
             assert trial.number == len(self.known)
             assert trial.knew_trials == trial.number - 1
             assert trial.outcome is None
@@ -144,15 +165,24 @@ class StudyMachine(RuleBasedStateMachine):
         withdrawn = [dataclasses.replace(self.known[s - 1], value=None, delay=None, failure="withdrawn") for s in asked]
         self.change(by, asked, withdrawn)
 
+    def takes(self, value: float | None) -> bool:
+        """Whether an outcome lies within the limits."""
+        return value is None or self.limits is None or self.limits[0] <= value <= self.limits[1]
+
     @rule(who=EITHER, i=PLACES, value=st.one_of(st.none(), VALUES), by=PEOPLE)
     def add(self, who: int, i: int, value: float | None, by: str | None) -> None:
+        if not self.takes(value):
+            with pytest.raises(Outside):
+                self.studies[who].add({"x": i / 16}, value)
+            return
         if self.closed:
             with pytest.raises(Closed):
                 self.studies[who].add({"x": i / 16}, value)
             return
         trial = self.studies[who].add({"x": i / 16}, value, by=by)
         # with an outcome: no delay
-        self.known.append(Known({"x": i / 16}, by_hand=True, value=value, undelayed=value is not None))
+        here = {"x": i / 16}
+        self.known.append(Known(here, by_hand=True, asked=here, value=value, undelayed=value is not None))
         assert trial.number == len(self.known)
         self._asked(by, 1)
 
@@ -166,6 +196,9 @@ class StudyMachine(RuleBasedStateMachine):
         words: dict[str, Any] = {"by": by} if run is None else {"by": by, "params": params}
         if self.locked:
             with pytest.raises(Locked):
+                study.tell(s, value, **words)
+        elif not self.takes(value):
+            with pytest.raises(Outside):
                 study.tell(s, value, **words)
         elif known.value is not None and (known.value, known.params) != (value, params):
             with pytest.raises(AlreadyTold):
@@ -210,7 +243,11 @@ class StudyMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.known)
     @rule(who=EITHER, pick=st.integers(0, 10**6), value=VALUES, by=PEOPLE)
     def amend(self, who: int, pick: int, value: float, by: str | None) -> None:
-        if self._amend(who, pick, lambda known: known.value is not None, by, value=value):
+        s = pick % len(self.known) + 1
+        if not self.locked and self.known[s - 1].value is not None and not self.takes(value):
+            with pytest.raises(Outside):
+                self.studies[who].amend(s, value, reason="why")
+        elif self._amend(who, pick, lambda known: known.value is not None, by, value=value):
             self.change_trial(by, pick % len(self.known) + 1, value=value)
 
     @precondition(lambda self: self.known)
@@ -253,6 +290,42 @@ class StudyMachine(RuleBasedStateMachine):
         self.studies[who].amend(patience=patience, reason="why", by=by)
         self.change_study(by, patience=patience)
 
+    @rule(who=EITHER, floor=st.sampled_from([-4.0, -2.0, -1.0]), by=PEOPLE)
+    def amend_floor(self, who: int, floor: float, by: str | None) -> None:
+        floor = floor if self.goal == "maximize" else -2.0 * floor
+        self._amend_study(who, by, "floor", floor)
+
+    @rule(who=EITHER, limits=st.sampled_from([(-1.0, 2.0), (-9.0, 9.0), (0.0, 2.0)]), by=PEOPLE)
+    def amend_limits(self, who: int, limits: tuple[float, float], by: str | None) -> None:
+        self._amend_study(who, by, "limits", limits)
+
+    @rule(who=EITHER, high=st.sampled_from([0.5, 1.0, 1.5, 2.0]), by=PEOPLE)
+    def amend_ranges(self, who: int, high: float, by: str | None) -> None:
+        """Wider at any time; narrower if everything that lies inside still does."""
+        if self.locked:
+            with pytest.raises(Locked):
+                self.studies[who].amend(ranges={"x": (0, high)}, reason="why")
+        elif not self.fits(high):
+            with pytest.raises(belated.InvalidInput, match="everything lies inside"):
+                self.studies[who].amend(ranges={"x": (0, high)}, reason="why")
+        else:
+            self.studies[who].amend(ranges={"x": (0, high)}, reason="why", by=by)
+            self.change_study(by, high=high)
+
+    def fits(self, high: float) -> bool:
+        """Whether everything that lies inside the range still does."""
+        every = [x for known in self.known for x in (known.asked["x"], known.params["x"])]
+        return not any(high < x <= self.high for x in every)
+
+    def _amend_study(self, who: int, by: str | None, name: str, value: Any) -> None:
+        words: dict[str, Any] = {name: value}
+        if self.locked:
+            with pytest.raises(Locked):
+                self.studies[who].amend(reason="why", **words)
+            return
+        self.studies[who].amend(reason="why", by=by, **words)
+        self.change_study(by, **words)
+
     @precondition(lambda self: len(self.known) > 8)
     @rule(who=EITHER, lock=st.booleans(), by=PEOPLE)
     def close(self, who: int, lock: bool, by: str | None) -> None:
@@ -286,6 +359,9 @@ class StudyMachine(RuleBasedStateMachine):
         elif newest.followed:
             with pytest.raises(Followed):
                 study.undo(by=by)
+        elif newest.trials == [0] and not self.fits(newest.before[0].get("high", self.high)):
+            with pytest.raises(belated.InvalidInput, match="everything lies inside"):
+                study.undo(by=by)
         else:
             self.undone += len(study.undo(by=by))
             self.done.remove(newest)
@@ -301,6 +377,18 @@ class StudyMachine(RuleBasedStateMachine):
         for i, done in enumerate(self.done):
             later = [each.trials for each in self.done[i + 1 :]]
             done.followed = any(not set(trials).isdisjoint(done.trials) for trials in later)
+
+    @precondition(lambda self: len(self.known) > 9)
+    @rule(who=EITHER, by=PEOPLE)
+    def delete(self, who: int, by: str | None) -> None:
+        name = self.studies[who].name
+        self.studies[who].delete(name, reason="why", by=by)
+        for study in self.studies:
+            with pytest.raises(Deleted):
+                study.trials()
+        if self.place.url is not None:
+            assert name not in belated.studies(self.place.url)
+        self.begin()
 
     @rule()
     def restart(self) -> None:
@@ -343,6 +431,15 @@ class StudyMachine(RuleBasedStateMachine):
         counts = self.studies[0].counts()
         assert counts == {status: sum(trial.status == status for trial in trials) for status in counts}
         assert self.studies[1].trials(status="pending", last=2) == [t for t in trials if t.status == "pending"][-2:]
+
+    @invariant()
+    def settings_are_as_known(self) -> None:
+        for study in self.studies:
+            assert study.rounds == len(self.known)  # a handle hears of another's amendments when it reads
+            settings = study.settings
+            assert (settings.objective.floor, settings.objective.limits) == (self.floor, self.limits)
+            assert settings.space == belated.Space.of({"x": belated.Real(0, self.high)})
+            assert settings.patience.m == self.patience
 
     @invariant()
     def the_check_agrees(self) -> None:

@@ -14,7 +14,7 @@ import pytest
 import belated.record.check
 from belated import AlreadyTold, Choice, Real, Study, Trial
 from belated.errors import UnknownStudy
-from belated.record.check import CheckReport, check, check_acknowledged
+from belated.record.check import INVARIANTS, CheckFinding, CheckReport, check, check_acknowledged
 from belated.record.events import (
     Amended,
     Asked,
@@ -269,3 +269,10 @@ def test_of_too_many_different_queries_no_choice_is_computed_again(url: str, mon
     monkeypatch.setattr(belated.record.check, "REPLAYED", 5)
     monkeypatch.setattr(belated.record.check, "replay_choice", None)
     assert "lab: more than 5 different queries; no choice was computed again" in check(url).remarks
+
+
+def test_a_finding_says_in_words_what_its_invariant_means() -> None:
+    for invariant, meaning in INVARIANTS.items():
+        finding = CheckFinding(invariant=invariant, study="lab", number=3, sentence="it is wrong")
+        assert str(finding) == f"{invariant} lab, trial 3: it is wrong ({invariant} means: {meaning})"
+    assert list(INVARIANTS) == [f"I{i}" for i in range(1, 15)]

@@ -169,3 +169,9 @@ except Exception as error:
     print(type(error).__name__, error)
 """
     assert run_python(script).stdout == 'Unavailable the report needs Jinja2: pip install "belated[report]"\n'
+
+
+def test_a_failure_has_its_reason() -> None:
+    study = belated.Study.create(space={"x": belated.Real(0, 1)}, silence="unknown", seed=0)
+    study.fail(study.ask(n=2), "lost", reason="the power was off")
+    assert "the power was off" in study.report()

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import ANY
@@ -124,6 +125,19 @@ def test_runs_go_to_an_executor_that_is_named(tmp_path: Path, shorter: None) -> 
     said = shell(*run, "--executor", "tests.reproduction.test_commands:pool")
     assert said.exit_code == 0, said.output
     assert "3 runs of 1 panel:" in said.output
+
+
+def test_an_executor_may_stand_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shorter: None
+) -> None:
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    monkeypatch.chdir(tmp_path)
+    Path("mycluster.py").write_text(
+        "from concurrent.futures import ThreadPoolExecutor\n\n\ndef pool():\n    return ThreadPoolExecutor(1)\n"
+    )
+    run = ("run", "fig1c", "--quick", "--runs", "1", "--folder", str(tmp_path / "mine"))
+    said = shell(*run, "--executor", "mycluster:pool")
+    assert said.exit_code == 0, said.output
 
 
 @pytest.mark.parametrize(

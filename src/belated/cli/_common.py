@@ -21,7 +21,7 @@ from belated.cli.io.files import find_cut_line
 from belated.errors import BelatedError, InvalidInput, UnknownStudy
 from belated.record.ledger.passwords import mask_password
 from belated.record.signing import PERSON
-from belated.validation import NAME, format_names, format_value
+from belated.validation import format_names, format_value, is_name
 
 STORE = "sqlite:///belated.db"
 NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)", re.ASCII | re.IGNORECASE)
@@ -129,7 +129,7 @@ def split_trial(words: Sequence[str], command: str, last: str, example: str, usa
     Where one of these is missing, the message says which one. last is what the usage calls the last argument, example
     is a text that it could be.
     """
-    named = len(words) > 0 and NAME.fullmatch(words[0]) is not None and NUMBER.fullmatch(words[0]) is None
+    named = len(words) > 0 and is_name(words[0]) and NUMBER.fullmatch(words[0]) is None
     rest = words[1:] if named else words
     if len(rest) == 1:
         is_number = rest[0].isascii() and rest[0].isdigit()

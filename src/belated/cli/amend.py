@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import Any
 
@@ -16,6 +17,7 @@ from belated.cli._common import (
     parse_run,
     parse_trial_number,
     print_result,
+    print_warning,
     split_name,
     split_trial,
     study_arguments,
@@ -75,6 +77,8 @@ def amend(
             raise InvalidInput(f"{OF_STUDY} are of the study; leave out what is about a trial")
         study = open_study(url, name)
         study.amend(reason=reason, by=by, **changed)
+        for beyond in list_beyond(study) if "limits" in changed else []:
+            print_warning(f"trial {beyond.number} was told {beyond.outcome!r}, outside the limits; it stays in use")
         print_result(describe_study(study), in_json, lambda: format_study(study))
         return
     if (take_back or failure is not None or at is not None or run) and not has_value(words):
@@ -120,6 +124,12 @@ def parse_end(text: str) -> float:
     """An end of a range; whole numbers as such, because an integer has no other."""
     end = parse_decimal(text, "an end of the range")
     return int(end) if end == int(end) else end
+
+
+def list_beyond(study: Study) -> list[Trial]:
+    """The trials whose outcomes lie outside the limits of now."""
+    low, high = study.settings.objective.limits or (-math.inf, math.inf)
+    return [trial for trial in study.trials() if trial.outcome is not None and not low <= trial.outcome <= high]
 
 
 def describe_study(study: Study) -> dict[str, Any]:

@@ -18,13 +18,18 @@ from belated.cli._common import (
     suggest_command,
 )
 from belated.cli._format import format_note, format_query, format_value
+from belated.cli._questions import is_terminal
 from belated.cli.io.cells import parse_context, parse_integer, parse_pairs, parse_params
+from belated.errors import InvalidInput
 from belated.wording import format_table
+
+MANY = 1000  # queries at once; more are hardly meant
 
 
 @click.command()
 @study_arguments("[NAME]")
 @click.option("-n", "count", metavar="N", help="Ask for a batch of N; each knows those before it.")
+@click.option("--yes", is_flag=True, help=f"Do not ask first where N is more than {MANY}.")
 @click.option("--context", multiple=True, metavar="K=V", help="The context; once for each of its names.")
 @click.option("--fix", multiple=True, metavar="K=V", help="Fix a parameter; belated chooses the others.")
 @click.option("--key", help="The same key again gives the same trial, so a retry is harmless.")
@@ -36,6 +41,7 @@ def ask(
     url: str,
     in_json: bool,
     count: str | None,
+    yes: bool,
     context: tuple[str, ...],
     fix: tuple[str, ...],
     key: str | None,
@@ -59,8 +65,17 @@ def ask(
         print_result(asdict(trial), in_json, lambda: format_trial(study, trial, url))
     else:
         n = parse_integer(count, "-n")
+        if n > MANY and not yes:
+            confirm_many(n)
         trials = study.ask(context=where, params=fixed, key=key, n=n, by=by, remark=remark)
         print_result([asdict(trial) for trial in trials], in_json, lambda: format_batch(study, trials, url))
+
+
+def confirm_many(n: int) -> None:
+    """Ask whether so many are meant; where nobody can answer, refuse."""
+    if not is_terminal():
+        raise InvalidInput(f"-n {n} takes long, as each query is chosen in view of those before it; say --yes")
+    click.confirm(f"Ask for {n} queries? Each is chosen in view of those before it, which takes long.", abort=True)
 
 
 def format_trial(study: Study, trial: Trial, url: str) -> str:

@@ -42,6 +42,6 @@ def log(
         since=None if since is None else parse_time(since, "--since"),
         until=None if until is None else parse_time(until, "--until"),
     )
-    print_result(
-        [asdict(entry) for entry in entries], in_json, lambda: "\n".join(map(str, entries)) or "Nothing happened"
-    )
+    digits = max((len(str(entry.position)) for entry in entries), default=0)
+    lines = [entry.format(digits) for entry in entries]
+    print_result([asdict(entry) for entry in entries], in_json, lambda: "\n".join(lines) or "Nothing happened")

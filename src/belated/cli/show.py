@@ -15,10 +15,11 @@ from belated.cli._common import json_option, open_study, print_result, split_nam
 from belated.cli._format import format_value
 from belated.errors import InvalidInput, NothingHeard
 from belated.outlook.result import describe_outlook, find_outlook
-from belated.patience import Patience, parse_duration
+from belated.patience import describe_chosen, parse_duration
 from belated.record.events import Adjusted, Asked, Event
+from belated.record.log import format_moment
 from belated.results import STATUSES, Status
-from belated.wording import format_duration, format_table
+from belated.wording import format_duration, format_table, join_words
 
 SHOWN = 20  # trials, unless something else is said
 UNHEARD: tuple[Status, ...] = ("pending", "expired")
@@ -82,10 +83,11 @@ def show(
 
     def format_words() -> str:
         more = [] if outlook is None else [describe_outlook(outlook)]
+        origin = format_origin(summary)
         if len(trials) < found:
-            more.append(f"The last {len(trials)} of {found} trials; --all shows all of them:")
+            origin.append(f"The last {len(trials)} of {found} trials; --all shows all of them:")
         table = format_trials(study, trials, now, study.rounds)
-        return "\n".join([format_headline(study, summary), *format_patience_changes(changes), *more, *table])
+        return "\n".join([format_headline(study, summary), *format_patience_changes(changes), *more, *origin, *table])
 
     print_result(plain, in_json, format_words)
 
@@ -106,7 +108,25 @@ def summarize_study(study: Study) -> dict[str, Any]:
         "counts": study.counts(),
         "best": None if best is None else asdict(best),
         "closed": study.closed,
+        "locked": study.locked,
+        "created_at": study.settings.created_at,
+        "created_by": study.settings.created_by,
+        "people": list_people(study),
     }
+
+
+def list_people(study: Study) -> list[str]:
+    """Who wrote into a study, in the order in which they began."""
+    every = [study.settings.created_by, *(event.by for event in study.events())]
+    return list(dict.fromkeys(by for by in every if by is not None))
+
+
+def format_origin(summary: dict[str, Any]) -> list[str]:
+    """When a study was made and who wrote into it, as far as that is known."""
+    by = "" if summary["created_by"] is None else f" by {summary['created_by']}"
+    made = [] if summary["created_at"] is None else [f"made {format_moment(summary['created_at'])}{by}"]
+    wrote = [f"written by {join_words(summary['people'])}"] if summary["people"] else []
+    return ["; ".join(made + wrote)] if made or wrote else []
 
 
 def format_studies(every: list[dict[str, Any]]) -> str:
@@ -132,7 +152,7 @@ def format_headline(study: Study, summary: dict[str, Any]) -> str:
         f"patience {summary['patience']}{yet}{counting}\n"
         f"{', '.join(counts) or 'No trials yet'}"
         + (f"; {format_best_place(summary['best'])}" if summary["best"] else "")
-        + ("; closed" if summary["closed"] else "")
+        + ("; locked" if summary["locked"] else "; closed" if summary["closed"] else "")
     )
 
 
@@ -155,11 +175,12 @@ class PatienceChange:
     """A patience that the study chose by itself; in force after the choice of this trial."""
 
     trial: int
-    patience: Patience
+    m: float  # rounds or seconds
+    patience: str  # in words
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        return {"trial": self.trial, "m": self.patience.m, "patience": str(self.patience), "reason": self.reason}
+        return {"trial": self.trial, "m": self.m, "patience": self.patience, "reason": self.reason}
 
 
 def list_patience_changes(events: Iterable[Event]) -> list[PatienceChange]:
@@ -169,8 +190,8 @@ def list_patience_changes(events: Iterable[Event]) -> list[PatienceChange]:
     for event in events:
         asked += isinstance(event, Asked)
         if isinstance(event, Adjusted):
-            patience = Patience(event.m, event.by_clock)
-            changes.append(PatienceChange(trial=asked + 1, patience=patience, reason=event.reason))
+            words = describe_chosen(event.m, event.by_clock)
+            changes.append(PatienceChange(trial=asked + 1, m=event.m, patience=words, reason=event.reason))
     return changes
 
 

@@ -8,6 +8,7 @@ import click
 
 from belated.cli._common import by_option, json_option, open_study, print_result, split_name, study_arguments
 from belated.errors import InvalidInput
+from belated.record.events import Undone
 from belated.record.log import describe_event
 
 
@@ -32,12 +33,14 @@ def undo(words: tuple[str, ...], url: str, in_json: bool, reason: str | None, ye
     if not yes:
         if in_json:
             raise InvalidInput("with --json nobody is asked; say --yes")
+        own = [event for event in study.events() if event.by == by]
+        if isinstance(own[-1], Undone):
+            click.echo("An undo cannot be undone; this goes further back. What was taken back can be told again.")
         for entry in found:
             click.echo(entry)
         if not click.confirm("Take this back?" if len(found) == 1 else "Take these back?"):
             click.echo("Nothing changed")
             return
     undone = [describe_event(*past) for past in study.undo(by=by, reason=reason, only=found[0].position)]
-    lines = [f"Took back: {entry.sentence}" for entry in undone]
     lines = [f"Took back: {entry.sentence}" for entry in undone]
     print_result([asdict(entry) for entry in undone], in_json, lambda: "\n".join(lines))

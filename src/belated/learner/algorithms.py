@@ -83,6 +83,7 @@ class Model:
     shape: Kernel = SQUARED_EXPONENTIAL  # of the kernel that is fitted
     mean: Literal["zero", "constant"] = "zero"
     noise: Literal["one", "by outcome"] = "one"  # one λ for all outcomes, or an outcome may have its own
+    infeasible: Literal["floor", "apart"] = "floor"  # an outcome as bad as the floor, or learned apart
     kernel: Kernel | None = None  # given by hand
     lam: float | None = None  # given by hand
     surrogate: Surrogate | None = None  # a model of the user's own instead of the GP
@@ -204,7 +205,7 @@ DEFAULT = Algorithm(
     cumulative_moves=(Move(LogEI()), Move(UCB(), share=0.5, beta=ONE)),
     conversion_moves=(Move(RelativeUCB(), beta=Constant(0.7)),),
     width=BetaWidth(Constant(2.0)),
-    model=Model(scaling=Robust(), shape=Matern52(0.3), mean="constant", noise="by outcome"),
+    model=Model(scaling=Robust(), shape=Matern52(0.3), mean="constant", noise="by outcome", infeasible="apart"),
     fitting=Fitting(
         schedule=Schedule(5, growth=0.1, eager=True),
         data=HeardAndSettled(),
@@ -314,6 +315,7 @@ def custom(
     if policy is not None:
         checked = policy if type(policy) in POLICIES.values() else OwnPolicy(policy)
         algorithm = replace(algorithm, moves=(Move(checked),), cumulative_moves=(), conversion_moves=())
+        algorithm = replace(algorithm, model=replace(algorithm.model, infeasible="floor"))  # its scale is not known
     return algorithm
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Mask
+from belated.learner.feasibility import Feasibility
 from belated.learner.gp.merging import group_rows
 from belated.learner.gp.posterior import GP, GrowingPosterior, Posterior
 from belated.learner.gp.summary import SIZES, choose_centres
@@ -39,6 +40,9 @@ class ChoiceBelief(Protocol):
     @property
     def means(self) -> Array: ...
 
+    @property
+    def feasible(self) -> Feasibility | None: ...
+
     def recent_spread(self) -> float: ...
 
 
@@ -51,6 +55,7 @@ class ModelBelief:
     recent: Mask  # those whose queries ν_t sums over
     z: Array = field(default_factory=lambda: np.empty(0))  # the context that the next query is for, if any
     widths: Array | None = None  # the share of each query's σ that ν_t counts; None: all of it
+    feasible: Feasibility | None = None  # where infeasible queries are kept apart, and there are some
 
     def mean_and_std(self, Q: Array) -> tuple[Array, Array]:
         return self.posterior.mean_and_std(Q)
@@ -80,10 +85,11 @@ class ModelBelief:
 
 @dataclass
 class FactorCache:
-    """The factors that a study keeps between asks: of the known rows, and of the rows of the belief."""
+    """The factors that a study keeps between asks: of the known rows, of the rows of the belief, of feasibility."""
 
     heard: GrowingPosterior = field(default_factory=GrowingPosterior)
     belief: GrowingPosterior = field(default_factory=GrowingPosterior)
+    feasible: GrowingPosterior = field(default_factory=GrowingPosterior)
 
     def __post_init__(self) -> None:
         self.belief.store = self.heard.store  # what is old is the same for both, as a rule
@@ -121,15 +127,16 @@ def find_centres(gp: GP, h: History) -> tuple[int, ...]:
 
 def count_infeasible(gp: GP, h: History) -> History:
     """The history in which infeasible queries have the floor for their outcome."""
-    return replace(h, y=np.where(h.infeasible, _find_floor(gp, h), h.y))
+    return replace(h, y=np.where(h.infeasible, find_floor(gp, h), h.y))
 
 
 def fill_silence(gp: GP, silence: Silence, known: History, believe_heard: Callable[[], Posterior]) -> Filled:
     """The rows of a belief with their ỹ; `believe_heard` gives the belief from the known rows alone."""
-    return fill_checked(silence, known, _find_floor(gp, known), believe_heard)
+    return fill_checked(silence, known, find_floor(gp, known), believe_heard)
 
 
-def _find_floor(gp: GP, h: History) -> float:
+def find_floor(gp: GP, h: History) -> float:
+    """The floor, or the prior mean where it is not known."""
     return gp.mean if h.floor is None else h.floor
 
 

@@ -175,5 +175,9 @@ class RateBelief:
     def means(self) -> Array:
         return self.whole.means
 
+    @property
+    def feasible(self) -> None:
+        return None  # of conversions, an infeasible query is one that nobody is shown
+
     def recent_spread(self) -> float:
         return self.whole.recent_spread()

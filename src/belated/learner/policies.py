@@ -14,6 +14,7 @@ from numpy.random import Generator
 
 from belated.learner.arrays import Array
 from belated.learner.belief import ChoiceBelief
+from belated.learner.feasibility import Feasibility
 from belated.learner.gp.posterior import BeliefDifference, Path, Posterior
 from belated.validation import Fieldless
 
@@ -39,6 +40,48 @@ class Policy(Protocol):
 
     def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
         """The same as a function of any point."""
+
+
+def weigh(values: Array, p: Array, floor: float, logarithmic: bool) -> Array:
+    """Values that are worth the floor with probability 1 - p, and never more for that."""
+    return values + np.log(p) if logarithmic else values - (1.0 - p) * np.maximum(values - floor, 0.0)
+
+
+class WeighedSurface(NamedTuple):
+    """A surface, weighed by how likely a query can be evaluated."""
+
+    surface: Surface
+    feasible: Feasibility
+    logarithmic: bool
+
+    def __call__(self, Q: Array) -> Array:
+        return weigh(self.surface(Q), self.feasible(Q), self.feasible.floor, self.logarithmic)
+
+    def gradient(self, Q: Array) -> tuple[Array, Array]:
+        (v, d_v), (p, d_p) = self.surface.gradient(Q), self.feasible.gradient(Q)
+        if self.logarithmic:
+            slopes = d_v + d_p / p[:, None]
+        else:
+            above = (v > self.feasible.floor)[:, None]
+            slopes = np.where(above, p[:, None] * d_v + d_p * (v - self.feasible.floor)[:, None], d_v)
+        return weigh(v, p, self.feasible.floor, self.logarithmic), slopes
+
+
+def is_logarithmic(policy: Policy) -> bool:
+    """Whether its values are logarithms of what a query is worth; else they are values that f may have."""
+    return isinstance(policy, LogEI | Overtaking)
+
+
+def find_scores(policy: Policy, belief: ChoiceBelief, Q: Array, nu: float, rng: Generator) -> Array:
+    """What a policy finds of every point of a finite Q, weighed by feasibility             (q,)."""
+    scores, feasible = policy.scores(belief, Q, nu, rng), belief.feasible
+    return scores if feasible is None else weigh(scores, feasible(Q), feasible.floor, is_logarithmic(policy))
+
+
+def find_surface(policy: Policy, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
+    """The same as a function of any point."""
+    surface = policy.surface(belief, nu, rng)
+    return surface if belief.feasible is None else WeighedSurface(surface, belief.feasible, is_logarithmic(policy))
 
 
 def std_gradient(posterior: Posterior | BeliefDifference, variance: Array, d_variance: Array) -> tuple[Array, Array]:

@@ -43,6 +43,7 @@ STREAM = 7  # of the random numbers, keyed (seed, trials, stream)
 HYPERPARAMETERS, EACH = 16, 16  # draws of hyperparameters, and of functions under each
 CANDIDATES = 300  # in the context in question
 ELSEWHERE, CONTEXTS = 60, 6  # candidates in each of some other contexts
+LIKELY = 0.5  # a candidate can be evaluated at least as likely
 PATHS = 8  # functions whose own maximum is a candidate
 MOST = 200  # queries that are simulated one by one
 BATCHES = 20  # of conversions: steps of a simulation
@@ -158,6 +159,8 @@ def choose_candidates(basis: OutlookBasis, belief: ModelBelief, here: Array, rng
         queries = problem.lattice
     else:
         queries = _spread_queries(problem, basis.situation, belief, here, rng)
+    if belief.feasible is not None:
+        queries = queries[belief.feasible(join_context(z, queries)) >= LIKELY]
     queries = drop_repeats(np.vstack([here, queries]))
     groups, rows = [np.arange(len(queries))], [join_context(z, queries)]
     for other in _list_other_contexts(basis, rng):

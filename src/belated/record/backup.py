@@ -18,7 +18,7 @@ from belated.record.ledger.passwords import mask_password
 from belated.record.ledger.shelf import Shelf, WholeStudy
 from belated.record.ledger.sqlite import SQLiteStore, copy_files, make_url
 from belated.record.new_file import make_new_file
-from belated.validation import check_name, format_names, format_value
+from belated.validation import format_names, format_value, read_name
 from belated.wording import format_count
 
 Result = TypeVar("Result")
@@ -202,7 +202,7 @@ def _choose_studies(there: list[str], file: str, name: str | None, new_name: str
         )
     chosen = there if name is None else [name]
     if new_name is not None:
-        check_name(new_name)
+        new_name = read_name(new_name)
         if len(chosen) != 1:
             raise InvalidInput(f"name the study that is to be {new_name}; there are {format_names(there) or 'none'}")
     return chosen
@@ -231,7 +231,7 @@ def _put_studies(shelf: Shelf, kept: Iterable[WholeStudy], new_name: str | None)
                 "give the one of the backup another name (--as NEW, new_name=)"
             )
         else:
-            check_name(name)
+            read_name(name)
             shelf.add_study(name, study.origin, study.rows)
             sentence = f"{name}: restored with {format_count(len(study.rows), 'event')}"
             studies, events = studies + 1, events + len(study.rows)

@@ -1,16 +1,8 @@
 """Whether a ledger is sound: the invariants I1-I14, checked from the events alone.
 
-I1   every acknowledged ask is there, its params byte-equal        I8   receipts = effective + duplicate + refused
-                                                                        + taken back
-I2   one trial per key and part; batches are complete              I9   after patience an outcome is late, and kept
-I3   trial numbers are 1..N, positions 1..n                        I10  the order of tells does not matter
-I4   every trial is complete, and knew all earlier ones            I11  a belief or choice rebuilt = the live one
-I5   at most one effective outcome per trial                       I12  readings are finite, ages at least 0
-I6   a duplicate changes nothing                                   I13  mean and std finite, 0 <= var <= prior
-I7   another value is refused; only an amendment changes one       I14  the store itself is intact
-
-A correction with a reason is an event too: the outcome in effect is what the corrections leave, an undo puts back what
-was before the event that it names, and what was run is what the belief knows. What was asked never changes.
+INVARIANTS has them in words. A correction with a reason is an event too: the outcome in effect is what the corrections
+leave, an undo puts back what was before the event that it names, and what was run is what the belief knows. What was
+asked never changes.
 
 In a study of conversions a conversion replaces a 0 that was told before, and a 0 told after it adds nothing (I5, I7).
 Where the study chooses patience itself (I9), it changes only at an ask. Whether an outcome is late depends on the
@@ -64,6 +56,22 @@ from belated.settings import Settings
 from belated.validation import format_names, format_value
 
 LOCKED_OUT = (Told, Converted, Counted, Failed, Amended, Undone)  # what does not count in a locked study
+INVARIANTS = {
+    "I1": "every acknowledged ask is there, its params byte-equal",
+    "I2": "one trial per key and part; batches are complete",
+    "I3": "trial numbers are 1..N, positions 1..n",
+    "I4": "every trial is complete, lies in the ranges if it was proposed, and knew all earlier ones",
+    "I5": "at most one effective outcome per trial",
+    "I6": "a duplicate changes nothing",
+    "I7": "another value is refused; only an amendment changes one",
+    "I8": "receipts are effective, duplicate, refused or taken back",
+    "I9": "after patience an outcome is late, and kept",
+    "I10": "the order of tells does not matter",
+    "I11": "a belief or choice that is rebuilt is the live one",
+    "I12": "readings are finite, ages at least 0",
+    "I13": "mean and std are finite, and the variance is between 0 and the prior's",
+    "I14": "the store itself is intact",
+}
 MODELLED = 2000  # trials; above it the beliefs are not compared
 REPLAYED = 50_000  # different queries; above it no choice is computed again: it would take most of a minute
 SAY_EVERY = 1000  # events
@@ -82,7 +90,7 @@ class CheckFinding:
 
     def __str__(self) -> str:
         where = self.study if self.number is None else f"{self.study}, trial {self.number}"
-        return f"{self.invariant} {where}: {self.sentence}"
+        return f"{self.invariant} {where}: {self.sentence} ({self.invariant} means: {INVARIANTS[self.invariant]})"
 
 
 @dataclass(frozen=True, kw_only=True)

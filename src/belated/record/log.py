@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from belated.patience import Patience
+from belated.patience import Patience, describe_chosen
 from belated.record.events import (
     NAMES,
     Adjusted,
@@ -27,6 +27,7 @@ from belated.record.events import (
     Undone,
 )
 from belated.results import describe_params
+from belated.settings import Settings
 from belated.wording import format_count, join_words
 
 
@@ -42,7 +43,7 @@ class LogEntry:
     (2, 'Bob', 'told 0.5 of trial 1', 'a bit cloudy')
     """
 
-    position: int
+    position: int  # 0: when the study was made
     event: str  # its kind
     at: float  # seconds: when it was asked, or when it happened
     by: str | None
@@ -51,9 +52,13 @@ class LogEntry:
     reason: str = ""  # or a remark
 
     def __str__(self) -> str:
+        return self.format(0)
+
+    def format(self, digits: int) -> str:
+        """The entry with room for so many digits of its position, so that the lines of a list are aligned."""
         who = "" if self.by is None else f"{self.by}: "
         why = f" ({self.reason})" if self.reason else ""
-        return f"{self.position}  {format_moment(self.at)}  {who}{self.sentence}{why}"
+        return f"{self.position:>{digits}}  {format_moment(self.at)}  {who}{self.sentence}{why}"
 
 
 def format_moment(at: float) -> str:
@@ -62,6 +67,15 @@ def format_moment(at: float) -> str:
         return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError, OSError):
         return f"{at:g}s"
+
+
+def describe_creation(settings: Settings) -> list[LogEntry]:
+    """How a study began, where that is known: stores of version 0.1 do not say when."""
+    if settings.created_at is None:
+        return []
+    made = f"made the study, over {join_words(settings.space.names)}"
+    by, at = settings.created_by, settings.created_at
+    return [LogEntry(position=0, event="created", at=at, by=by, number=None, sentence=made)]
 
 
 def describe_event(position: int, event: Event) -> LogEntry:
@@ -102,7 +116,7 @@ def _describe(event: Event) -> str:
             of = "" if event.number is None else f", of trial {event.number}"
             return f"took back event {event.position}{of}"
         case Adjusted():
-            return f"the study changed its patience to {Patience(event.m, event.by_clock)}"
+            return f"the study changed its patience to {describe_chosen(event.m, event.by_clock)}"
         case Refitted():
             return "fitted the hyperparameters ahead of time"
         case Ended():

@@ -192,16 +192,16 @@ def _is_numeral(text: str) -> bool:
 
 
 def tabulate_failures(view: StudyView, events: Sequence[Event]) -> ReportTable:
-    """The trials that failed, with what is said of why."""
+    """The trials that failed, with the reason, or else what such an end means."""
     kinds = {
         "lost": "no outcome, which says nothing about the query",
         "infeasible": "the query cannot work",
         "withdrawn": "taken back",
     }
     failed = [e for e in events if isinstance(e, Failed) and view.trials[e.number - 1].failure == e.kind]
-    rows = [[str(e.number), e.kind, kinds[e.kind], format_date(view, e.at)] for e in failed]
+    rows = [[str(e.number), e.kind, e.reason or kinds[e.kind], format_date(view, e.at)] for e in failed]
     return ReportTable(
-        ["trial", "ended as", "that is", "on"], rows[-MOST_ROWS:], frozenset({0}), max(0, len(rows) - MOST_ROWS)
+        ["trial", "ended as", "why", "on"], rows[-MOST_ROWS:], frozenset({0}), max(0, len(rows) - MOST_ROWS)
     )
 
 

@@ -15,6 +15,8 @@ from belated.cli import main
 from belated.cli.io.edits import is_rounded
 from tests.cli.shell import STORE, check_refused, invoke, run_json
 
+openpyxl = pytest.importorskip("openpyxl")
+
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 NEW = ("new", "lab", "--real", "heat", "20", "90", "--integer", "n", "1", "4", "--silence", "unknown", "--seed", "0")
 

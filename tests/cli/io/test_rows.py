@@ -149,6 +149,8 @@ def test_json_lines_carry_what_happened_on_the_way() -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "xlsx"])
 def test_remarks_of_other_columns_go_along_with_an_export(kind: str) -> None:
+    if kind == "xlsx":
+        pytest.importorskip("openpyxl")
     for name in ("old", "new"):
         invoke("new", name, "--real", "x", "0", "1", "--silence", "unknown", "--seed", "0")
     Path("past.csv").write_text(

@@ -53,3 +53,15 @@ def test_a_url_that_cannot_be_printed(tmp_path: Path, odd: str) -> None:
         assert text.startswith("url must be of printable characters (got '")
         assert "s3cret" not in text
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.99])
+def test_a_truncated_file_is_called_truncated(tmp_path: Path, share: float) -> None:
+    path = tmp_path / "lab.db"
+    with Study.create(f"sqlite:///{path}", "lab", space={"x": Real(0, 1)}, silence="unknown") as study:
+        study.ask(n=40)
+    whole = path.read_bytes()
+    size = int(share * len(whole))
+    path.write_bytes(whole[:size])
+    with pytest.raises(Unreadable, match=f"is truncated: it has {size} of {len(whole)} bytes; copy it again"):
+        Study.open(f"sqlite:///{path}", "lab")

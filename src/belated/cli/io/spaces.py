@@ -25,12 +25,22 @@ SETTINGS = (
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 TYPED = "belated.typed"  # where click's context holds the names of the options, in the order in which they were typed
+
+
+def split_options(text: str) -> list[str]:
+    """The options between commas."""
+    options = text.split(",")
+    if not all(option.strip() for option in options):
+        raise InvalidInput(f'an option must not be empty; write "" for an empty text (got {format_value(text)})')
+    return options
+
+
 PARSERS: dict[str, Callable[..., Parameter]] = {
     "real": lambda low, high: Real(parse_decimal(low, "low"), parse_decimal(high, "high")),
     "real_log": lambda low, high: Real(parse_decimal(low, "low"), parse_decimal(high, "high"), log=True),
     "integer": lambda low, high: Integer(parse_integer(low, "low"), parse_integer(high, "high")),
     "integer_log": lambda low, high: Integer(parse_integer(low, "low"), parse_integer(high, "high"), log=True),
-    "choice": lambda options: Choice(*map(parse_option, options.split(","))),
+    "choice": lambda options: Choice(*map(parse_option, split_options(options))),
 }
 HELP = {
     "real": "A number from LOW to HIGH.",

@@ -15,7 +15,7 @@ from belated.learner.choice.maximize import Search, argmax, maximize
 from belated.learner.choice.problem import Problem, Situation, drop_repeats
 from belated.learner.choice.sequence import kronecker
 from belated.learner.history import History
-from belated.learner.policies import Policy, Surface
+from belated.learner.policies import Policy, Surface, find_scores, find_surface
 
 COUNTED = 10**6  # queries that are tried one by one when all the good ones are taken
 SAME = 1e-13  # two queries this close in every column are the same
@@ -32,19 +32,19 @@ def find_best(
     """The best query under a policy, among those that may be asked."""
     if problem.Q is not None:
         rows = join_context(situation.z, problem.Q)
-        scores = policy.scores(belief, rows, nu, rng)
+        scores = find_scores(policy, belief, rows, nu, rng)
         if not np.all(np.isfinite(scores)):
             raise FloatingPointError
         best: Array = problem.Q[argmax(scores, find_allowed(problem, situation))]
         return best
     if problem.conversions:
         queries = list_lattice(problem, situation)
-        values = policy.scores(belief, join_context(situation.z, queries), nu, rng)
+        values = find_scores(policy, belief, join_context(situation.z, queries), nu, rng)
         if not np.all(np.isfinite(values)):
             raise FloatingPointError
         order = np.append(argmax(values), np.argsort(-values, kind="stable"))  # ties go to the lowest index
         return find_first_open(problem, situation, queries[order])
-    surface = AtContext(policy.surface(belief, nu, rng), situation.z)
+    surface = AtContext(find_surface(policy, belief, nu, rng), situation.z)
     count = 384 if len(belief.posterior.X) <= 300 else 256  # scoring a candidate costs O(n²)
     ranked = maximize(surface, plan_search(problem, situation, belief), rng, count=count)
     return find_first_open(problem, situation, ranked)

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from belated.errors import Contradiction, NotPositiveDefinite
 from belated.learner.algorithms import Move
 from belated.learner.arrays import Array
-from belated.learner.belief import ChoiceBelief, ModelBelief, believe, find_centres
+from belated.learner.belief import ChoiceBelief, ModelBelief, believe, find_centres, find_floor
 from belated.learner.choice.candidates import (
     SAME,
     AtContext,
@@ -38,12 +38,13 @@ from belated.learner.conversions import (
     look_ahead,
     select_rates,
 )
+from belated.learner.feasibility import learn_feasibility, set_apart
 from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
 from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.scale import RateScale, Scale, describe_stand_in
 from belated.learner.history import History, coarsen_ages, scale_history
 from belated.learner.moment import Moment, RateBelief
-from belated.learner.policies import Policy, UncertaintySampling
+from belated.learner.policies import Policy, UncertaintySampling, find_scores, find_surface
 from belated.learner.silence import Floor, Halfway, Silence, Unknown
 from belated.learner.surrogate import believe_surrogate
 
@@ -145,11 +146,16 @@ def compute_belief(
     scale = find_scale(problem, h, fitted)
     scale = replace(scale, least=-np.inf) if exact else scale
     scaled, gp = scale_history(h, problem.bounds, scale), make_gp(problem, fitted, t)
-    own = problem.algorithm.model.surrogate
-    if own is not None:
-        return believe_surrogate(own, gp, silence, scaled, cache.memory, z), scale
-    centres, Q = () if fitted is None else fitted.centres, list_queries(problem)
-    return believe(gp, silence, scaled, Q, cache.memory, z, problem.algorithm.fill_noise, centres), scale
+    model, feasible = problem.algorithm.model, None
+    if model.infeasible == "apart" and np.any(scaled.infeasible):
+        feasible = learn_feasibility(gp, scaled, find_floor(gp, scaled), cache.memory.feasible)
+        scaled = set_apart(scaled)
+    if model.surrogate is not None:
+        belief = believe_surrogate(model.surrogate, gp, silence, scaled, cache.memory, z)
+    else:
+        centres, Q = () if fitted is None else fitted.centres, list_queries(problem)
+        belief = believe(gp, silence, scaled, Q, cache.memory, z, problem.algorithm.fill_noise, centres)
+    return replace(belief, feasible=feasible), scale
 
 
 def believe_in_rates(
@@ -239,9 +245,10 @@ def decide(
         notes = [describe_floor(problem, h, situation), describe_summary(problem, belief)]
         notes += [POSTPONED if postponed else "", failures.explain(note)]
         found = fitted is not None and all(fitted is not each for each in fits)
-        return Decision(x, "; ".join(filter(None, notes)), fitted if found else None)
+        return Decision(x, "; ".join(filter(None, notes)), fitted if found else None, failures.last)
     rng.bit_generator.state = state
-    return Decision(fill_space(problem, situation, h, rng), failures.explain("fell back to a space-filling point"))
+    note = failures.explain("fell back to a space-filling point")
+    return Decision(fill_space(problem, situation, h, rng), note, failure=failures.last)
 
 
 @dataclass
@@ -249,8 +256,10 @@ class FailureLog:
     """Why the attempts of one choice failed, as far as its note says it."""
 
     out_of_memory: bool = False
+    last: str = ""
 
     def add(self, error: Exception) -> None:
+        self.last = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         self.out_of_memory |= isinstance(error, MemoryError)
 
     def explain(self, note: str) -> str:
@@ -396,10 +405,10 @@ def measure_shortfall(
     belief, policy, nu = prepare_choice(problem, h, situation, fits[-1] if fits else None, Cache())
     if problem.Q is not None:
         rows = join_context(situation.z, problem.Q)
-        scores = policy.scores(belief, rows, nu, rng)
+        scores = find_scores(policy, belief, rows, nu, rng)
         i, j = (problem.place[x.tobytes()] for x in (recorded, best))
         return max(0.0, float(scores[j] - scores[i])) / max(float(np.ptp(scores)), 1e-300)
-    surface = AtContext(policy.surface(belief, nu, rng), situation.z)
+    surface = AtContext(find_surface(policy, belief, nu, rng), situation.z)
     spread = spread_candidates(plan_search(problem, situation, belief), 256, rng)
     values = surface(np.vstack([recorded, best, spread]))
     return max(0.0, float(values[1] - values[0])) / max(float(np.ptp(values)), 1e-300)

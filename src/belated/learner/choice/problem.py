@@ -182,6 +182,7 @@ class Decision:
     x: Array
     note: str = ""
     fitted: Hyperparameters | None = None
+    failure: str = ""  # of the last attempt that failed, where it fell back from one
 
 
 @dataclass(frozen=True, eq=False)

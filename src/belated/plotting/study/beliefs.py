@@ -16,6 +16,7 @@ from belated.plotting.study.marks import (
     BLUE,
     CROWD,
     CROWDED,
+    FAILED,
     HEARD,
     HERE,
     KEY,
@@ -169,6 +170,10 @@ def draw_slice(axes: Axes, piece: BeliefSlice, wide: float) -> None:
         axes.set_xlim(x[0] - room, x[-1] + room)
         fit_ticks(axes, wide, log=piece.log, whole=piece.beside)
     draw_pending(axes, piece)
+    bad = np.unique(to_axis(piece.infeasible, piece.log))
+    axes.plot(
+        bad, np.full(len(bad), 0.955), **{**FAILED, "markersize": 4.5}, transform=axes.get_xaxis_transform(), zorder=5
+    )
 
 
 def draw_pending(axes: Axes, piece: BeliefSlice) -> None:
@@ -226,6 +231,8 @@ def draw_legend(page: StudyPage, grid: PanelGrid, view: StudyView) -> None:
         words = f"pending{SILENCE_WORDS.get(view.study.settings.silence.name, '')}"
         crowd = pending > CROWD and any(not piece.dots for piece in view.slices)
         handles.append(Patch(**CROWDED, label=words) if crowd else Line2D([], [], **PENDING, label=words))
+    if any(len(piece.infeasible) for piece in view.slices):
+        handles.append(Line2D([], [], **FAILED, label="infeasible"))
     narrow = page.wide < NARROW
     where = ((0.2 if narrow else grid.left) / page.wide, 1 - (grid.bottom + LEGEND) / page.tall)
     columns = 2 if narrow else len(handles)

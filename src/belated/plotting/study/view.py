@@ -71,6 +71,7 @@ class BeliefSlice:
     here: tuple[float, float]  # the recommended point and its mean
     heard: Array  # coordinate, outcome, nearness                         (k, 3)
     pending: Array  # coordinates                                          (p,)
+    infeasible: Array  # coordinates                                       (i,)
     options: tuple[str, ...] | None = None  # of a choice
     dots: bool = False
     log: bool = False
@@ -334,6 +335,7 @@ def read_slice(
         here=(place(base[name]), at_here),
         heard=np.array(heard, dtype=float).reshape(-1, 3),
         pending=np.array([place(coordinate(t)) for t in trials if t.status == "pending"], dtype=float),
+        infeasible=np.array([place(coordinate(t)) for t in trials if t.failure == "infeasible"], dtype=float),
         options=None if labels is None else tuple(str(v) for v in drop_repeats(values)),
         dots=listed or labels is not None or (isinstance(kind, Integer) and len(values) <= DOTS),
         log=isinstance(kind, Real | Integer) and kind.log,

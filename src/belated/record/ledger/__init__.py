@@ -7,6 +7,7 @@ once, and a key is used once. The first one counts. Events are chained by hash (
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -20,6 +21,7 @@ from belated.record.ledger.shelf import Shelf
 from belated.validation import format_value
 
 Result = TypeVar("Result")
+STORE = "BELATED_STORE"  # the variable of the environment that names a store
 
 
 class Ledger(Protocol):
@@ -109,6 +111,14 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+def find_store(url: str | None) -> str:
+    """Where a study is kept: at the url that is given, or that BELATED_STORE names."""
+    found = os.environ.get(STORE) if url is None else url
+    if found is None:
+        raise InvalidInput(f"url must be given, or named by the variable {STORE}, such as sqlite:///lab.db (got None)")
+    return found
 
 
 def open_store(url: str, *, create: bool = False) -> Store:

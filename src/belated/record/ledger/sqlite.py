@@ -77,8 +77,26 @@ except ModuleNotFoundError:
 Result = TypeVar("Result")
 
 APPLICATION = 0x62656C61  # "bela", in the file's header
+PAGES = tuple(2**power for power in range(9, 16))  # bytes of a page
 LONGEST_ENDING = "-lock"  # of the files beside the database
 PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
+
+
+def _explain_unreadable(path: Path, error: Exception) -> str:
+    """Why a file cannot be used: it is shorter than its header says, or no store at all."""
+    return _explain_truncated(path) or f"{path} is not a store of belated ({error})"
+
+
+def _explain_truncated(path: Path) -> str:
+    """What is missing of a file that is shorter than its header says; empty where nothing is."""
+    with path.open("rb") as file:
+        header = file.read(32)
+    page, size = int.from_bytes(header[16:18], "big"), path.stat().st_size
+    whole = page * int.from_bytes(header[28:32], "big")
+    if not header.startswith(b"SQLite format 3\0") or page not in PAGES or size >= whole:
+        return ""
+    remedy = "copy it again, restore a backup, or keep what is sound with belated check --repair NEW"
+    return f"the file {path} is truncated: it has {size} of {whole} bytes; {remedy}"
 
 
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
@@ -161,6 +179,11 @@ class SQLiteStore:
     def at(cls, url: str, *, create: bool) -> SQLiteStore:
         """The store of sqlite:///relative.db or sqlite:////absolute.db."""
         path = find_path(url)
+        if path.name == ":memory:":
+            raise InvalidInput(
+                "url must name a file such as sqlite:///lab.db; for a study in memory leave url out "
+                f"(got {format_value(url)})"
+            )
         try:
             path.with_name(f"{path.name}{LONGEST_ENDING}").exists()  # raises where a name is too long
         except OSError as error:
@@ -332,7 +355,7 @@ class SQLiteStore:
         except sqlite3.OperationalError as error:
             raise Unreachable(f"{self.shown} cannot be opened ({error})") from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
+            raise Unreadable(_explain_unreadable(self.path, error)) from None
 
     @contextmanager
     def lock_writes(self) -> Iterator[sqlite3.Connection]:
@@ -422,11 +445,12 @@ class SQLiteStore:
                 (page,) = connection.execute("PRAGMA page_size").fetchone()
                 connection.execute("COMMIT")
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise Unreadable(f"{self.path} is not a store of belated ({error})") from None
+            raise Unreadable(_explain_unreadable(self.path, error)) from None
         if tables and application != APPLICATION:
             raise Unreadable(f"{self.path} belongs to another program; name another file")
         if self.path.stat().st_size % page and not had_log:  # SQLite would take the rest of the page for zeros
-            raise Unreadable(f"the file {self.path} is damaged (it ends in the middle of a page); copy it again")
+            damaged = f"the file {self.path} is damaged (it ends in the middle of a page); copy it again"
+            raise Unreadable(_explain_truncated(self.path) or damaged)
         if version < 0:
             raise Unreadable(f"the file {self.path} is damaged (its schema is {version})")
         if version > newest:
