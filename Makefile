@@ -5,7 +5,7 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo lint docs stories test test-faults test-doors test-browser test-cnn test-long test-wheel soak paper bench bench-ledger bench-regret bench-conversions clean
+.PHONY: help demo lint docs stories test test-faults test-doors test-browser test-cnn test-long test-wheel soak paper bench bench-ledger bench-service bench-regret bench-conversions clean
 
 # The tests of test-long draw other examples every time; SEED=1234 draws those of an earlier run again.
 SEED := $(shell date +%s)
@@ -69,6 +69,9 @@ bench: $(STAMP)  ## measure the speed of an ask, as ratios measured in one run
 
 bench-ledger: $(STAMP)  ## measure ask + tell on SQLite and PostgreSQL from 1 and 16 processes, beside Optuna and bare appends
 	@$(PY) -m benchmarks.ledger
+
+bench-service: $(STAMP)  ## measure tells, asks and pages over HTTP, beside bare appends and Optuna's proxy; QUICK=1: minutes
+	@$(PY) -m benchmarks.service $(if $(QUICK),--quick)
 
 bench-regret: $(STAMP).peers  ## measure the regret on public tasks, ours and other packages'; QUICK=1: ten minutes
 	@$(PY) -m benchmarks.regret $(if $(QUICK),--quick)

@@ -28,6 +28,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -235,15 +236,20 @@ def pair_of(system: System, url: str) -> tuple[Callable[[], Any], Callable[[Any]
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    storage = optuna.storages.RDBStorage(url)
+    storage: Any
+    if url.startswith("grpc://"):  # its storage proxy, of benchmarks.service
+        host, port = url.removeprefix("grpc://").split(":")
+        storage = optuna.storages.GrpcStorageProxy(host=host, port=int(port))
+    else:
+        storage = optuna.storages.RDBStorage(url)
     theirs = optuna.load_study(study_name=STUDY, storage=storage, sampler=optuna.samplers.RandomSampler())
     reals: dict[str, Any] = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in NAMES}
     return lambda: theirs.ask(reals), lambda trial: theirs.tell(trial, sum(trial.params.values()))
 
 
 def append_pairs(ledger: Ledger) -> tuple[Callable[[], int], Callable[[int], object]]:
-    """Write what an ask and a tell write, with numbers of this process alone."""
-    numbers = itertools.count(os.getpid() * 10**6)
+    """Write what an ask and a tell write, with numbers of this thread alone."""
+    numbers = itertools.count(threading.get_native_id() * 10**6)
 
     def ask() -> int:
         number, now = next(numbers), time.time()

@@ -53,12 +53,15 @@ ORDER = [
     ["belated.plotting.study.*"],
     ["belated.report.*"],
     ["belated.study"],
+    ["belated.remote.*"],
     ["belated.simulation.*"],
     ["belated.comparison.*"],
     ["belated"],
     ["belated.plotting.*"],
     ["belated.integrations.*"],
-    ["belated.cli.*", "belated.service.*"],
+    ["belated.cli.io.*"],
+    ["belated.service.*"],
+    ["belated.cli.*"],
 ]
 PLACE = {name: (row, name) for row, names in enumerate(ORDER) for name in names}
 

@@ -46,6 +46,9 @@ OPTIONAL = {
     "vowpalwabbit",
     "ray",
     "distributed",
+    "fastapi",
+    "uvicorn",
+    "schemathesis",
     "pandas",
 }
 

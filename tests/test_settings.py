@@ -60,13 +60,13 @@ def parameters(function: Any) -> list[str]:
 
 NAMES = {
     Study.create: "url name space context goal floor ceiling limits silence patience late algorithm repeats regret "
-    "outcomes initial seed about outcome_name unit by clock",
+    "outcomes initial seed about outcome_name unit by clock token",
     Study.ask: "context n contexts params key by remark",
     Study.tell: "trial value at noise params key by remark",
     Study.add: "params value context at noise key by remark",
     Study.best: "context",
     Study.recommend: "context",
-    Study.trials: "",
+    Study.trials: "status last",
     belated.simulate: "study f delay rounds seed noise contexts every workers choose",
     belated.measure_regret: "study f best",
     belated.algorithms.paper: "name kernel lam beta refit_every start fitted_to",
@@ -94,7 +94,7 @@ def test_the_defaults() -> None:
 
 def test_a_url_says_what_keeps_the_study_and_a_name_finds_it() -> None:
     with pytest.raises(
-        belated.InvalidInput, match=r"^url must start with sqlite:/// or postgresql:// \(got 'a\.db'\)$"
+        belated.InvalidInput, match=r"^url must start with sqlite:///, postgresql:// or https:// \(got 'a\.db'\)$"
     ):
         Study.create("a.db", "a", space=X, silence="unknown")
     with pytest.raises(belated.InvalidInput, match=r"^name must be given: "):

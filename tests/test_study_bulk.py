@@ -110,6 +110,8 @@ def test_what_comes_one_by_one_is_written_in_parts(monkeypatch: pytest.MonkeyPat
     assert [trial.number for trial in study.trials() if trial.outcome is not None] == [1, 2, 3, 4, 5, 6]
     added = study.add_many({"params": {"x": x / 8}, "value": x / 8} for x in range(7))
     assert [trial.number for trial in added] == list(range(9, 16))
-    wrong = ({"params": {"x": float(x)}} for x in (0, 1, 1, 0, 2))
-    assert refusal(belated.Outside, lambda: study.add_many(wrong)).startswith("row 5: ")
+    wrong = ({"params": {"x": x}} for x in (0.0, 1.0, 1.0, 0.0, "two"))
+    said = refusal(InvalidInput, lambda: study.add_many(wrong))
+    assert said.startswith("row 5: ")
+    assert said.endswith("(3 rows before were written)")
     assert study.rounds == 18

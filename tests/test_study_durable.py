@@ -26,7 +26,7 @@ from belated.record.ledger.chain import Head, Written
 from belated.record.ledger.memory import MemoryLedger
 from tests.contracts.ledger import asked, told
 from tests.support.refusals import refusal
-from tests.support.studies import GRID, Clock, Place
+from tests.support.studies import GRID, Clock, Place, list_events
 
 LINE = {"x": Real(0, 1)}
 MIXED = {
@@ -402,7 +402,7 @@ def test_two_handles_and_restarts_are_as_one(words: str, place: Place) -> None:
     alone = play_alone(words)
     one = place.create(**SETTINGS[words])
     script([one, place.another(one)], place.clock, context=words == "contextual")
-    assert repr(one.events()) == repr(alone.events())
+    assert repr(list_events(one)) == repr(alone.events())
     assert one.trials() == alone.trials() == place.restart(one).trials()
     assert any(isinstance(e, Asked) and e.fitted is not None for e in one.events()) or "GP" in words
 
@@ -420,7 +420,7 @@ def test_a_restart_in_the_middle_changes_nothing(words: str, place: Place) -> No
         assert mine == pytest.approx(other, rel=1e-9, abs=1e-12)
     script([alone], reference.clock, rounds=7)
     script([study], place.clock, rounds=7)
-    assert repr(study.events()) == repr(alone.events())
+    assert repr(list_events(study)) == repr(alone.events())
 
 
 def test_hyperparameters_are_fitted_once_for_all(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -732,6 +732,8 @@ class Interrupted(Clock):
 
 def test_a_choice_that_did_not_know_a_tell_is_replayed_without_it(place: Place) -> None:
     """A tell that comes between a choice and its writing: at a smaller position, and yet not known."""
+    if place.store is not None:
+        pytest.skip("a server has its own clock")
     clock = Interrupted(place.clock.now)
     study = place.create(space=LINE, initial=2, clock=clock)
     for _ in range(4):

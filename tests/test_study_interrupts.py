@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -17,7 +17,15 @@ from belated.record.events import Event, Told
 from belated.record.ledger.chain import Head, Written
 from belated.record.ledger.memory import MemoryLedger
 from tests.support.interrupts import interrupt_at, list_positions
-from tests.support.studies import Place, state_of
+from tests.support.studies import NEAR, Place, state_of
+
+
+@pytest.fixture(params=NEAR)
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """Not at a server: an interrupt strikes instructions of this process."""
+    with Place.at(request.param, request) as place:
+        yield place
+
 
 # A connection that is in nobody's hands at that instant is closed when it is collected.
 pytestmark = pytest.mark.filterwarnings("ignore:.*was deleted while still open.*:ResourceWarning")

@@ -55,6 +55,8 @@ def test_a_deleted_study_is_gone_and_open_handles_say_so(place: Place) -> None:
 
 
 def test_tombstones_are_backed_up_and_restored(durable: Place, tmp_path: Path) -> None:
+    if durable.store is not None:
+        pytest.skip("this server is in the process of the test, whose locks a backup holds")
     place = durable
     assert place.url is not None
     study = place.create()

@@ -2,6 +2,8 @@
 
 The last classes are warnings."""
 
+import re
+
 
 class BelatedError(Exception):
     """Something went wrong in belated."""
@@ -114,9 +116,47 @@ class WorkerLost(BelatedError, RuntimeError):
     """A worker ended before its job was done, perhaps for lack of memory; try again with one worker (--workers 1)."""
 
 
+class NotSignedIn(BelatedError, PermissionError):
+    """This server needs a token that it knows: give token=, or set BELATED_TOKEN; belated token new makes one."""
+
+
+class NotAllowed(BelatedError, PermissionError):
+    """This token may not do that."""
+
+
+class TooLarge(InvalidInput):
+    """This is more than a server takes at once."""
+
+
+class TooBusy(Unreachable):
+    """The server has too much to do; try again later."""
+
+
+class TooOften(TooBusy):
+    """This was asked too often; try again in a moment."""
+
+
+class ServerFault(BelatedError, RuntimeError):
+    """The server failed at this; its log says why."""
+
+
 class SilenceWarning(UserWarning):
     """The study's silence does not seem to fit its delays."""
 
 
 class PartWarning(UserWarning):
     """A part of the user's own failed while a query was chosen; the study fell back, as the trial's note says."""
+
+
+def _list_codes() -> dict[str, type[BelatedError]]:
+    found = [each for each in globals().values() if isinstance(each, type) and issubclass(each, BelatedError)]
+    return {re.sub(r"(?<!^)(?=[A-Z])", "_", each.__name__).lower(): each for each in found}
+
+
+CODES = _list_codes()  # every error by its code, which a server answers with: already_told is AlreadyTold
+_codes = {kind: code for code, kind in CODES.items()}
+
+
+def find_code(error: BelatedError) -> str:
+    """The code of an error; of a class of somebody's own, that of the nearest one that has a code."""
+    return next(_codes[kind] for kind in type(error).__mro__ if kind in _codes)

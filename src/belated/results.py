@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from belated.learner.arrays import Array
 from belated.learner.gp.scale import describe_stand_in
 from belated.validation import unwrap
-from belated.wording import format_count
+from belated.wording import format_count, format_value
 
 Failure = Literal["lost", "infeasible", "withdrawn"]
 FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
@@ -63,6 +63,12 @@ class Trial:
     def takes_outcome(self) -> bool:
         """Whether an outcome told now would count."""
         return self.status != "counted" and takes_outcome(self.outcome is not None, self.failure)
+
+    def describe_outcome(self) -> str:
+        """What was told of it, or the people it counts, in words; empty while it is unheard."""
+        if self.counted_at is not None:
+            return f"{self.converted} of {self.shown}"
+        return "" if self.outcome is None else format_value(self.outcome)
 
     @property
     def has_delay(self) -> bool:

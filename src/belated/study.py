@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
@@ -76,7 +77,7 @@ from belated.record.events import (
     Undone,
 )
 from belated.record.kept_events import KeyedCall
-from belated.record.ledger import Ledger, StudyLedger, find_store, open_store
+from belated.record.ledger import Ledger, StudyLedger, find_store, is_server, open_store
 from belated.record.ledger.chain import Entry, Head
 from belated.record.ledger.memory import MemoryLedger
 from belated.record.locks import hold, renew_in_children
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
     from belated.execution.optimize import Run
     from belated.outlook.result import Outlook
 
+REMOTE = "belated.remote.study"  # imported where a url names a server: its class is made of this one
 LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
 AMENDABLE = (
     "amend a trial (value, noise, at, params, failure, take_back), or the study (floor=, limits=, patience=, ranges=)"
@@ -163,6 +165,10 @@ class Study:
         self._ledger, self._created, self.name, self.clock = ledger, settings, name, clock
         self._begin()
         renew_in_children(self, Study._begin)
+        self._read_first()
+
+    def _read_first(self) -> None:
+        """Read what there is."""
         self._sync()
         if self._head is not None:
             keep_snapshot(self._ledger, self._state, self._head, self._restored or 0)
@@ -203,10 +209,12 @@ class Study:
         unit: str | None = None,
         by: str | None = None,
         clock: Callable[[], float] | None = None,
+        token: str | None = None,
     ) -> Study:
         """A new study; with a url, an existing study of that name with the same settings is opened.
 
-        url        where it is kept: "sqlite:///lab.db" or "postgresql://user@host/database"; None: in memory
+        url        where it is kept: "sqlite:///lab.db" or "postgresql://user@host/database"; None: in memory. Or the
+                   server that keeps it, https://host
         name       what it is called there: letters and digits of any script, ".", "_" and "-"; in memory it may be left
                    out
         space      {"x": Real(0, 1), "n": Integer(1, 8), "kind": Choice("a", "b")}, or Points([...])
@@ -231,7 +239,8 @@ class Study:
         about, outcome_name, unit    the question, what the outcome is called, and its unit: for pictures, reports and
                    exports
         by         who makes it; None: whom BELATED_BY names, if anybody
-        clock      a function returning seconds; None: time.time
+        clock      a function returning seconds; None: time.time, or the clock of the server
+        token      for a server; None: what BELATED_TOKEN holds, if anything
 
         >>> from belated import Choice, Real, Study
         >>> space = {"temperature": Real(20, 90), "solvent": Choice("water", "ethanol")}
@@ -247,6 +256,7 @@ class Study:
             raise InvalidInput("name must be given: it is how a study in a store is found again")
         if clock is not None and not callable(clock):
             raise InvalidInput(f"clock must be a function returning seconds (got {format_value(clock)})")
+        _refuse_at_server(url, clock, token)
         settings = settle_settings(
             space=space,
             context=context,
@@ -271,6 +281,9 @@ class Study:
         )
         if url is None or name is None:
             return cls(settings, MemoryLedger(), name, clock or time.time)
+        if is_server(url):
+            made: Study = import_module(REMOTE).create_remote(url, name, settings, token, seeded=seed is not None)
+            return made
         place = open_store(url, create=True)
         if place.create(name, settings.spec()):
             return cls(settings, place.ledger(name), name, clock or time.time)
@@ -281,19 +294,32 @@ class Study:
 
     @classmethod
     def open(
-        cls, url: str | None = None, name: str | None = None, *, clock: Callable[[], float] | None = None
+        cls,
+        url: str | None = None,
+        name: str | None = None,
+        *,
+        clock: Callable[[], float] | None = None,
+        token: str | None = None,
     ) -> Study:
         """A study that was created before, here or elsewhere.
 
-        url   where it is kept; None: where the variable BELATED_STORE says
-        name  what it is called there
+        url    as in `create`; of a server, https://host, everything else is the same; None: where the variable
+               BELATED_STORE says
+        name   what it is called there
+        clock  a function returning seconds; None: time.time, or the clock of the server
+        token  for a server; None: what BELATED_TOKEN holds, if anything
 
         >>> from belated import Real, Study
         >>> trial = Study.create("sqlite:///lab.db", "flasks", space={"x": Real(0, 1)}, silence="unknown", seed=0).ask()
         >>> Study.open("sqlite:///lab.db", "flasks").trial(1) == trial  # tomorrow, in another process
         True
         """
-        name, place = read_name(name), open_store(find_store(url))
+        name, url = read_name(name), find_store(url)
+        _refuse_at_server(url, clock, token)
+        if is_server(url):
+            found: Study = import_module(REMOTE).open_remote(url, name, token)
+            return found
+        place = open_store(url)
         spec = place.spec(name)
         if spec is None:
             raise UnknownStudy(
@@ -1953,8 +1979,10 @@ class Study:
             )
         return found
 
-    def _recall(self, event: Asked | Told | Converted | Repeated | Amended) -> tuple[object, ...]:
+    def _recall(self, event: Asked | Told | Converted | Repeated | Amended | Undone) -> tuple[object, ...]:
         """The user's call that recorded this event. Who called is no part of it."""
+        if isinstance(event, Undone) or (isinstance(event, Amended) and not event.again):
+            return ("correction",)
         if isinstance(event, Converted):
             return ("tell", event.number, event.value, None, freeze(None))
         if isinstance(event, Told | Repeated | Amended):
@@ -1965,6 +1993,14 @@ class Study:
         told = self._state.rows[event.number - 1].first_told if event.told_at_once else None
         value, noise = (None, None) if told is None else (told.value, told.noise)
         return ("add", freeze(event.params), freeze(event.context), value, noise)
+
+
+def _refuse_at_server(url: object, clock: object, token: object) -> None:
+    """Refuse what a server decides itself, and a token where there is no server."""
+    if is_server(url) and clock is not None:
+        raise InvalidInput("at a server its own clock counts; leave clock out")
+    if token is not None and not is_server(url):
+        raise InvalidInput("token is for a server, https://host; leave it out")
 
 
 def _list_contexts(context: Params | None, n: int | None, contexts: Sequence[Params] | None) -> Sequence[Params | None]:

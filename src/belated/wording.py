@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -12,6 +13,15 @@ UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 def format_count(n: int, noun: str, plural: str = "") -> str:
     """1 trial, 2 trials."""
     return f"{n} {noun if n == 1 else plural or noun + 's'}"
+
+
+def format_value(value: object) -> str:
+    """A value in six digits; a string that is empty or not printable in quotes."""
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, str) and not (value.strip() and value.isprintable()):
+        return json.dumps(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def format_duration(seconds: float) -> str:

@@ -166,6 +166,8 @@ ONLY_IN_THE_SHELL = {
     "import": "Study.add, for files",
     "demo": "a table and a picture",
     "completion": "for shells",
+    "serve": "a program that runs until it is stopped",
+    "token": "for those who run a server",
 }
 ONLY_IN_PYTHON = {
     "create": "belated new",
@@ -178,7 +180,9 @@ ONLY_IN_PYTHON = {
     "to_dataframe": "belated export",
     "queries": "the points of the space, as they were given",
     "hyperparameters": "belated events has them",
+    "counts": "belated show",
     "add_many": "belated import",
+    "tell_many": "belated tell --csv",
     "from_dataframe": "belated new and belated import",
     "find_undo": "belated undo shows it first",
 }

@@ -8,10 +8,18 @@ import pytest
 
 from belated import Choice, Real, Study
 from belated.plotting.study.view import read_study_view
-from tests.plotting.studies import STUDIES, make_lab, make_mixed
+from tests.plotting.studies import STUDIES, make_by_the_clock, make_lab, make_mixed, view_study
 
 pytest.importorskip("plotly")
-from belated.plotting.interactive import draw_band, draw_beliefs, draw_delays, draw_outcomes
+from belated.plotting.interactive import (
+    draw_band,
+    draw_beliefs,
+    draw_delays,
+    draw_outcomes,
+    draw_pair,
+    draw_pending,
+    find_pair,
+)
 
 LARGE = ("make_counted", "make_crowd", "make_wide", "make_imported", "make_logs")  # nothing new, and slow
 EVERY = [make for make in (make_lab, *STUDIES) if make.__name__ not in LARGE]
@@ -63,6 +71,7 @@ def test_pointing_at_a_trial_shows_its_params_as_they_are() -> None:
 def test_a_log_coordinate_has_a_log_axis() -> None:
     figure = draw_beliefs(make_mixed())
     assert [figure.layout[axis].type for axis in ("xaxis", "xaxis2")] == [None, "log"]
+    assert list(figure.layout.xaxis2.ticktext) == ["0.01", "0.1", "1", "10", "100"]
 
 
 def test_shares_of_delays_grow_to_at_most_one() -> None:
@@ -84,3 +93,57 @@ def test_an_empty_study_has_empty_figures() -> None:
     assert len(draw_outcomes(study).data) == 0
     assert len(draw_delays(study).data) == 0
     assert len(draw_beliefs(study).data) == len(read_study_view(study).slices) * 4
+
+
+def test_outcomes_stand_by_number_or_by_time() -> None:
+    study = make_by_the_clock()
+    by_number, by_time = ({t.name: t for t in draw_outcomes(study, by).data} for by in ("trial", "time"))
+    late = next(trial for trial in study.trials() if trial.status == "late")
+    assert list(by_number["late"].x) == [late.number]
+    start = study.trials()[0].asked_at
+    np.testing.assert_allclose(list(by_time["late"].x), [((late.told_at or 0.0) - start) / 86400.0])
+    assert sorted(by_number["heard"].y) == sorted(by_time["heard"].y)
+
+
+def test_what_is_out_stands_beside_patience_the_oldest_at_the_top() -> None:
+    study = make_by_the_clock()
+    figure = draw_pending(study)
+    out = [trial for trial in study.trials() if trial.status in ("pending", "expired")]
+    (bars,) = figure.data
+    assert list(bars.y)[::-1] == [f"trial {trial.number}" for trial in out]
+    np.testing.assert_allclose(bars.x[::-1], [(study.clock() - trial.asked_at) / 86400.0 for trial in out])
+    marks = {each.text: each.x for each in figure.layout.annotations}
+    assert marks["patience"] == 2.0
+    assert 0.3 <= marks["50 % came"] <= 1.2
+
+
+def test_a_pair_shows_the_mean_of_the_posterior() -> None:
+    view = view_study(make_lab)
+    pair = find_pair(view, "temperature", "stages")
+    grid = draw_pair(pair).data[0]
+    here = dict(view.recommended.params)
+    for row, column in ((0, 0), (3, 7)):
+        there = {**here, "temperature": float(grid.x[column]), "stages": int(grid.y[row])}
+        wanted = view.study.posterior([there], view.context).mean[0]
+        np.testing.assert_allclose(grid.z[row][column], wanted, rtol=1e-6)
+
+
+def test_names_with_tags_are_text_on_axes() -> None:
+    study = Study.create(space={"<b>": Choice("<i>", "c"), "x": Real(0, 1, unit="<u>")}, silence="unknown", seed=0)
+    for trial in study.ask(n=3):
+        study.tell(trial, 1.0)
+    axes = draw_beliefs(study).layout
+    assert axes.xaxis.title.text == "&lt;b&gt;"
+    assert list(axes.xaxis.ticktext) == ["&lt;i&gt;", "c"]
+    assert axes.xaxis2.title.text == "x (&lt;u&gt;)"
+
+
+def test_a_chart_of_many_trials_says_what_it_shows() -> None:
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    study.add_many({"params": {"x": i / 3000}, "value": 1.0 - (i / 3000 - 0.3) ** 2} for i in range(3000))
+    figure = draw_outcomes(study)
+    heard = next(trace for trace in figure.data if trace.name == "heard")
+    assert len(heard.x) == 1200
+    assert max(heard.y) == study.best().value
+    assert heard.text[-1].startswith("trial 3000<br>")
+    assert figure.layout.annotations[0].text.startswith("Shown: 1,200 of 3,000 outcomes: the newest, the best")

@@ -59,6 +59,8 @@ COMMANDS = {
     "reopen": ("belated.cli.reopen", "Go on with a closed study."),
     "rename": ("belated.cli.rename", "Give a study another name."),
     "delete": ("belated.cli.delete", "Delete a study, after asking for its name."),
+    "serve": ("belated.cli.serve", "Serve the studies of a store over HTTP, with pages."),
+    "token": ("belated.cli.token", "Make, list and revoke the tokens of a server's users."),
     "completion": ("belated.cli.completion", "Let bash, zsh or fish complete commands and the names of studies."),
     "demo": ("belated.cli.demo", "Compare the paper's six algorithms and the default: a table and a picture."),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,8 +18,11 @@ import click
 
 from belated import Study, studies
 from belated.cli.io.cells import NUMBER, parse_pairs, parse_params
+from belated.cli.io.columns import describe_left_out
 from belated.cli.io.files import find_cut_line
 from belated.errors import BelatedError, InvalidInput, UnknownStudy
+from belated.record.ledger import is_server
+from belated.record.ledger.calls import TOKEN
 from belated.record.ledger.passwords import mask_password
 from belated.record.signing import PERSON
 from belated.validation import format_names, format_value, is_name
@@ -46,6 +50,7 @@ def study_arguments(usage: str) -> Callable[[Function], Callable[..., Any]]:
             default=STORE,
             metavar="URL",
             callback=warn_of_password,
+            is_eager=True,  # --by looks at it
             help=f"Where the study is stored; or set BELATED_STORE.  [default: {STORE}]",
         )
         wrapped: Callable[..., Any] = arguments(store(function))
@@ -81,10 +86,16 @@ def by_option(function: Function) -> Function:
     return click.option(
         "--by",
         envvar=PERSON,
-        default=find_user,
+        callback=find_signer,
         metavar="NAME",
         help=f"Who does it; or set {PERSON}.  [default: the user's name]",
     )(function)
+
+
+def find_signer(ctx: click.Context, param: click.Parameter, by: str | None) -> str | None:
+    """Who was named; else whose token it is, at a server that needs one; else the user of this shell."""
+    signed = is_server(ctx.params.get("url")) and os.environ.get(TOKEN)
+    return by if by is not None or signed else find_user()
 
 
 def remark_option(function: Function) -> Function:
@@ -201,8 +212,8 @@ def warn_of_cut_line(path: Path) -> None:
 
 def warn_of_left_out(titles: Sequence[str]) -> None:
     """Name the columns of a table that mean nothing here."""
-    if titles:
-        print_warning(f"left out, as no column of this study: {format_names(titles)}")
+    if words := describe_left_out(titles):
+        print_warning(words)
 
 
 def print_warning(sentence: str) -> None:

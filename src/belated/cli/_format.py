@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from belated.results import BestQuery, Trial
-
-
-def format_value(value: object) -> str:
-    """A value in six digits; a string that is empty or not printable in quotes."""
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
-    if isinstance(value, str) and not (value.strip() and value.isprintable()):
-        return json.dumps(value)
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+from belated.wording import format_value
 
 
 def format_params(params: Mapping[str, Any], indent: str = "  ") -> str:

@@ -7,9 +7,10 @@ from dataclasses import asdict
 import click
 
 from belated.cli._common import by_option, json_option, open_study, print_result, remark_option, study_arguments
-from belated.cli._format import format_note, format_query, format_value
+from belated.cli._format import format_note, format_query
 from belated.cli.io.cells import parse_context, parse_decimal, parse_pairs, parse_params, parse_time
 from belated.errors import InvalidInput
+from belated.wording import format_value
 
 
 @click.command()

@@ -22,10 +22,11 @@ from belated.cli._common import (
     split_trial,
     study_arguments,
 )
-from belated.cli._format import format_note, format_params, format_value
+from belated.cli._format import format_note, format_params
 from belated.cli.io.cells import parse_decimal, parse_time
 from belated.cli.new import parse_setting
 from belated.errors import InvalidInput
+from belated.wording import format_value
 
 OF_STUDY = "--floor, --limits, --patience and --range"
 

@@ -17,11 +17,11 @@ from belated.cli._common import (
     study_arguments,
     suggest_command,
 )
-from belated.cli._format import format_note, format_query, format_value
+from belated.cli._format import format_note, format_query
 from belated.cli._questions import is_terminal
 from belated.cli.io.cells import parse_context, parse_integer, parse_pairs, parse_params
 from belated.errors import InvalidInput
-from belated.wording import format_table
+from belated.wording import format_table, format_value
 
 MANY = 1000  # queries at once; more are hardly meant
 

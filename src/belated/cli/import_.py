@@ -26,15 +26,20 @@ from belated.cli._questions import is_terminal
 from belated.cli.io.cells import parse_time
 from belated.cli.io.edits import Edit, UnexplainedEdits
 from belated.cli.io.files import LineErrors
-from belated.cli.io.import_rows import ImportCounts, import_file, import_rows
+from belated.cli.io.import_rows import (
+    ImportCounts,
+    describe_aging,
+    describe_early,
+    describe_import,
+    import_file,
+    import_rows,
+)
 from belated.cli.io.optuna_rows import list_optuna_rows, read_optuna_study
 from belated.cli.io.transaction import apply_at_once
 from belated.cli.new import list_existing
 from belated.errors import InvalidInput
 from belated.record.signing import Signature, require_reason
-from belated.record.state import OUTSIDE
 from belated.validation import format_names
-from belated.wording import format_count
 
 DRY = "a dry run"  # the reason of amendments that are not recorded
 
@@ -126,30 +131,13 @@ def import_(
                 raise
             counts = import_table(ask_reason(found.edits))
         warn_of_cut_line(path)
-        if counts.early:
-            came = "outcome came" if counts.early == 1 else "outcomes came"
-            print_warning(f"{counts.early} {came} before the query was asked, which counts as a delay of 0")
-    if counts.new and counts.pending_before and counts.aged:
-        are = "would be" if dry_run else "is now" if counts.pending_before == 1 else "are now"
-        queries = format_count(counts.pending_before, "pending query", "pending queries")
-        older = f"{queries} {are} {format_count(counts.new, 'round')} older"
-        print_warning(f"{older}, because every imported row counts as a round; import before you ask")
-    parts = [format_count(counts.new, "new trial"), f"{counts.known} here before"]
-    if counts.told or not (counts.days or counts.restated):
-        parts.append(format_count(counts.told, "outcome"))
-    parts += [f"{n} {end}" for end in ("failed", "refused", "amended") if (n := getattr(counts, end))]
-    if counts.restated:
-        parts.append(f"{format_count(counts.restated, 'day')} counted anew")
-    if counts.nobody:
-        parts.append(f"{format_count(counts.nobody, 'row')} without anybody shown left out")
-    what = "Would import" if dry_run else "Imported"
+        if early := describe_early(counts):
+            print_warning(early)
+    if older := describe_aging(counts, dry=dry_run):
+        print_warning(older)
     for edit in [] if in_json else counts.edits:
         click.echo(f"{'Would amend' if dry_run else 'Amended'} {edit}")
-    kept = f"; kept as remarks: {format_names(counts.remarks)}" if counts.remarks else ""
-    far = f"; {counts.outside} {'lies' if counts.outside == 1 else 'lie'} {OUTSIDE}" if counts.outside else ""
-    print_result(
-        asdict(counts), in_json, lambda: f"{what} {format_count(counts.rows, 'row')}: {', '.join(parts)}{kept}{far}"
-    )
+    print_result(asdict(counts), in_json, lambda: describe_import(counts, dry=dry_run))
 
 
 def ask_reason(edits: Sequence[Edit]) -> str:

@@ -12,14 +12,13 @@ import click
 
 from belated import BestQuery, Study, Trial, WorstValue, studies
 from belated.cli._common import json_option, open_study, print_result, split_name, study_arguments
-from belated.cli._format import format_value
 from belated.errors import InvalidInput, NothingHeard
 from belated.outlook.result import describe_outlook, find_outlook
 from belated.patience import describe_chosen, parse_duration
 from belated.record.events import Adjusted, Asked, Event
 from belated.record.log import format_moment
 from belated.results import STATUSES, Status
-from belated.wording import format_duration, format_table, join_words
+from belated.wording import format_duration, format_table, format_value, join_words
 
 SHOWN = 20  # trials, unless something else is said
 UNHEARD: tuple[Status, ...] = ("pending", "expired")
@@ -204,13 +203,6 @@ def format_patience_changes(changes: Sequence[PatienceChange]) -> list[str]:
     return [f"patience: {last.patience} since trial {last.trial}" + (f" (before: {since})" if before else "")]
 
 
-def format_outcome(trial: Trial) -> str:
-    """What was told of a trial, or the people it counts; empty while it is unheard."""
-    if trial.counted_at is not None:
-        return f"{trial.converted} of {trial.shown}"
-    return "" if trial.outcome is None else format_value(trial.outcome)
-
-
 def format_trials(study: Study, trials: Sequence[Trial], now: float, last: int) -> list[str]:
     """The table, and what its marks mean; nothing where there are no trials."""
     if not trials:
@@ -232,7 +224,7 @@ def format_trials(study: Study, trials: Sequence[Trial], now: float, last: int) 
                 trial.failure or trial.status,
                 format_duration(waited) if waits else "",
                 *([] if not rounds else [str(in_rounds)] if waits else [""]),
-                format_outcome(trial) + (" !" if flag else ""),
+                trial.describe_outcome() + (" !" if flag else ""),
                 *(format_value(trial.params[name]) for name in names),
                 *(format_value((trial.context or {}).get(name)) for name in around),
             ]

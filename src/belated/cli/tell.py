@@ -24,12 +24,12 @@ from belated.cli._common import (
     warn_of_cut_line,
     warn_of_left_out,
 )
-from belated.cli._format import format_note, format_value
+from belated.cli._format import format_note
 from belated.cli.io.cells import parse_decimal, parse_time
 from belated.cli.io.tell_csv import TellCounts, tell_csv
 from belated.errors import AlreadyTold, InvalidInput
 from belated.record.signing import Signature
-from belated.wording import format_count, format_duration
+from belated.wording import format_count, format_duration, format_value
 
 
 @click.command(cls=SignedCommand)

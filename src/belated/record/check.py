@@ -218,6 +218,14 @@ class Steps:
                 self._progress(self._done, self._total)
 
 
+def find_faults(settings: Settings, events: Sequence[Event]) -> list[str]:
+    """What is wrong with the events of a study, in sentences; for events that somebody else has made."""
+    found = list[str]()
+    steps = Steps(lambda done, total: None, len(events))
+    _check_events(State(settings), events, lambda invariant, number, sentence: found.append(sentence), steps)
+    return found
+
+
 def _check_events(state: State, events: Sequence[Event], flag: Flag, steps: Steps) -> Counter[str]:
     """I2-I7, I9, I12: every event against those before it, which the state is then after."""
     last, at_ask = 0, 0
@@ -262,7 +270,7 @@ def _check_events(state: State, events: Sequence[Event], flag: Flag, steps: Step
                 if isinstance(event, Counted):
                     return Counter(events=len(events))
         read.take(event, position)
-        if isinstance(event, Told | Converted | Repeated | Amended) and event.key is not None:
+        if isinstance(event, Told | Converted | Repeated | Amended | Undone) and event.key is not None:
             if (event.key, 0) in keys:
                 flag("I2", number, f"key {event.key!r} was used before")
             keys.add((event.key, 0))

@@ -131,7 +131,7 @@ class Amended:
     failure: Failure | None = None
     taken_back: bool = False  # its outcome or failure never was: it is pending again
     again: bool = False  # it was told, or failed, after that was taken back: of two such, the first counts
-    key: str | None = None  # of a tell
+    key: str | None = None  # of a tell, or of a correction that a server was asked for
     floor: float | None = None
     limits: tuple[float, float] | None = None
     patience: float | Literal["auto", "none"] | None = None  # rounds, or seconds by the clock
@@ -148,6 +148,7 @@ class Undone:
     position: int  # of the event that it takes back
     at: float
     reason: str = ""
+    key: str | None = None  # of the call, where a server was asked for it
     by: str | None = None
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belated.errors import Unreadable
-from belated.record.events import Amended, Asked, Converted, Event, Repeated, Told, event_from_dict, parse_event
+from belated.record.events import Amended, Asked, Converted, Event, Repeated, Told, Undone, event_from_dict, parse_event
 from belated.record.ledger.chain import Entry
 
 PAGE = 256  # asks that are fetched at once
 MOST_PAGES = 64  # that are kept
-KeyedEvent = Asked | Told | Converted | Repeated | Amended
+KeyedEvent = Asked | Told | Converted | Repeated | Amended | Undone
 Fetch = Callable[[int, int, str | None], Iterator[Entry]]  # first and last position, and of which kind (None: any)
 
 

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from belated.errors import BelatedError
+from belated.errors import BelatedError, Unavailable
 from belated.record.events import Adjusted, Asked, Event
-from belated.record.ledger import Store, open_store
+from belated.record.ledger import Store, is_server, open_store
 from belated.record.ledger.chain import Origin, Row, Tombstone, begin_chain, follow_chain
 from belated.record.ledger.rest import put_file_to_rest
-from belated.record.ledger.shelf import Shelf
 from belated.record.ledger.sqlite import SQLiteStore, copy_files, find_path, make_url
 from belated.record.new_file import make_new_file
 from belated.wording import format_count
@@ -35,12 +34,14 @@ class Repair:
 
 def repair(url: str, new: Path) -> Repair:
     """Keep what is sound of the store at a url in a new file. The old store is only read."""
+    if is_server(url):
+        raise Unavailable("a store is repaired where it is, not through its server")
     kept, left_out = list[tuple[str, Origin, list[Row]]](), list[str]()
     with make_new_file(new, "a repair") as beside:
         with _open_untouched(url) as place:
             gone = list[Tombstone]()
             with suppress(BelatedError):  # what is left of them may be damaged too
-                gone = place.use_studies(Shelf.list_tombstones)
+                gone = place.use_studies(lambda shelf: shelf.list_tombstones())
             for name in place.names():
                 try:
                     origin = place.find_origin(name)

@@ -244,6 +244,11 @@ def _read_rows(
             yield FileRow(line, row, {title: text for i, title in extra.items() if (text := cells[i].strip())})
 
 
+def describe_left_out(titles: Sequence[str]) -> str:
+    """A warning that names the columns that mean nothing here; empty where there are none."""
+    return f"left out, as no column of this study: {format_names(titles)}" if titles else ""
+
+
 class DecimalMarks:
     """Reads numbers whose decimals begin with a comma or with a point, one of the two in the whole table."""
 

@@ -24,6 +24,9 @@ from belated.cli.io.rows import TABLES, TrialIdentity, TrialRow, identify, make_
 from belated.errors import InvalidInput
 from belated.record.events import NAMES, Asked
 from belated.record.signing import NOBODY, Signature
+from belated.record.state import OUTSIDE
+from belated.validation import format_names
+from belated.wording import format_count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,37 @@ class ImportCounts:
     edits: tuple[str, ...] = ()  # what rows say otherwise than the record: amended now
     early: int = 0  # rows whose outcome came before they were asked
     outside: int = 0  # of the trials that are new or changed: those that lie outside the ranges
+
+
+def describe_import(counts: ImportCounts, *, dry: bool) -> str:
+    """What became of the rows, or would, in one sentence."""
+    parts = [format_count(counts.new, "new trial"), f"{counts.known} here before"]
+    if counts.told or not (counts.days or counts.restated):
+        parts.append(format_count(counts.told, "outcome"))
+    parts += [f"{n} {end}" for end in ("failed", "refused", "amended") if (n := getattr(counts, end))]
+    if counts.restated:
+        parts.append(f"{format_count(counts.restated, 'day')} counted anew")
+    if counts.nobody:
+        parts.append(f"{format_count(counts.nobody, 'row')} without anybody shown left out")
+    kept = f"; kept as remarks: {format_names(counts.remarks)}" if counts.remarks else ""
+    far = f"; {counts.outside} {'lies' if counts.outside == 1 else 'lie'} {OUTSIDE}" if counts.outside else ""
+    return f"{'Would import' if dry else 'Imported'} {format_count(counts.rows, 'row')}: {', '.join(parts)}{kept}{far}"
+
+
+def describe_early(counts: ImportCounts) -> str:
+    """A warning about outcomes that came before their query; empty where there are none."""
+    came = "outcome came" if counts.early == 1 else "outcomes came"
+    return f"{counts.early} {came} before the query was asked, which counts as a delay of 0" if counts.early else ""
+
+
+def describe_aging(counts: ImportCounts, *, dry: bool) -> str:
+    """A warning where pending queries grow older by the import; empty where they do not."""
+    if not (counts.new and counts.pending_before and counts.aged):
+        return ""
+    are = "would be" if dry else "is now" if counts.pending_before == 1 else "are now"
+    queries = format_count(counts.pending_before, "pending query", "pending queries")
+    older = f"{queries} {are} {format_count(counts.new, 'round')} older"
+    return f"{older}, because every imported row counts as a round; import before you ask"
 
 
 def import_file(

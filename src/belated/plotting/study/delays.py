@@ -22,7 +22,7 @@ from belated.plotting.study.marks import (
     write_note,
 )
 from belated.plotting.study.ticks import fit_ticks
-from belated.plotting.study.view import StudyView
+from belated.plotting.study.view import HistoryView, StudyView
 from belated.plotting.style import BAND, FAINT, write_headline
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def draw_delays(page: StudyPage, box: Box, view: StudyView) -> None:
         mark_patience(axes, view, m, longest, reach, unit)
 
 
-def compute_shares(view: StudyView) -> tuple[Array, Array, Array, Array]:
+def compute_shares(view: HistoryView) -> tuple[Array, Array, Array, Array]:
     """Waits, the share heard within each of them (Kaplan-Meier), and two standard errors to both sides of it."""
     survival = view.survival
     t = np.array([0.0, *survival.times, max([0.0, *survival.times, *view.waiting])])

@@ -31,7 +31,7 @@ from belated.plotting.study.marks import (
     write_note,
 )
 from belated.plotting.study.ticks import fit_ticks, label_values, pad_range
-from belated.plotting.study.view import StudyView, find_value
+from belated.plotting.study.view import HistoryView, StudyView, find_value
 from belated.plotting.style import FAINT, SOFT, write_headline
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ FLOOR: dict[str, Any] = {"color": SOFT, "linewidth": 0.9, "linestyle": (0, (1, 1
 LANES = {"pending": PENDING, "expired": EXPIRED, "infeasible": FAILED, "lost": FAILED, "withdrawn": FAILED}
 
 
-def find_lanes(view: StudyView) -> list[tuple[str, Array]]:
+def find_lanes(view: HistoryView) -> list[tuple[str, Array]]:
     """Trials without an outcome: a lane for each kind, with the times at which they were asked."""
     kinds = np.array([trial.failure or trial.status for trial in view.trials])
     return [(name, view.asked[kinds == name]) for name in LANES if np.any(kinds == name)]
@@ -69,7 +69,7 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
     says = "of the people of a day, by the day" if counted else "when it was heard; tail: since it was asked"
     write_headline(axes, clip_text(view.title, 28), says)
     if np.any(there):
-        at, line = compute_progress(view, y)
+        at, line = compute_progress(view, y, view.asked, view.told)
         axes.plot([*at / unit, now], [*line, line[-1]], **BEST, label=name_progress(view))
         for mask, colour, marks, word in ((there & ~late, GREY, HEARD, "heard"), (late, ORANGE, LATE, "late")):
             if np.any(mask):
@@ -104,27 +104,29 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
         axes.set_xticks([])
 
 
-def list_outcomes(view: StudyView) -> Array:
+def list_outcomes(view: HistoryView) -> Array:
     """The outcome of each trial; NaN where there is none."""
     found = [find_value(trial) for trial in view.trials]
     return np.array([math.nan if value is None else value for value in found])
 
 
-def name_progress(view: StudyView) -> str:
+def name_progress(view: HistoryView) -> str:
     return "rate so far" if view.conversions else "best so far"
 
 
-def compute_progress(view: StudyView, y: Array) -> tuple[Array, Array]:
-    """The times at which outcomes were heard, and the best outcome by then; of conversions, the rate."""
-    there, sign = np.isfinite(view.told), view.study.settings.objective.sign
-    order = np.argsort(view.told[there], kind="stable")
-    at = view.told[there][order]
+def compute_progress(view: HistoryView, y: Array, asked: Array, told: Array) -> tuple[Array, Array]:
+    """The times at which outcomes were heard, and the best outcome by then; of conversions, the rate.
+
+    asked, told  where each trial stands along the axis; NaN while unheard     (n,)"""
+    there, sign = np.isfinite(told), view.study.settings.objective.sign
+    order = np.argsort(told[there], kind="stable")
+    at = told[there][order]
     if view.conversions:
-        return at, compute_rate_so_far(view, at, view.asked, view.told)
+        return at, compute_rate_so_far(view, at, asked, told)
     return at, sign * np.maximum.accumulate(sign * y[there][order])
 
 
-def compute_rate_so_far(view: StudyView, at: Array, asked: Array, told: Array) -> Array:
+def compute_rate_so_far(view: HistoryView, at: Array, asked: Array, told: Array) -> Array:
     """What had come by each of these times, per query asked by then; people who were counted are queries."""
     came = np.array([(t.outcome or 0.0) if t.converted is None else t.converted for t in view.trials])
     people = np.array([1.0 if t.shown is None else t.shown for t in view.trials])

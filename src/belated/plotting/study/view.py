@@ -9,14 +9,14 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from belated.delays.report import DelayReport
 from belated.errors import NothingHeard, SilenceWarning
-from belated.learner.arrays import Array
+from belated.learner.arrays import Array, Mask
 from belated.learner.choice.problem import Hyperparameters
 from belated.learner.delays.survival import Survival, kaplan_meier
 from belated.learner.gp.kernels import Kernel
@@ -34,6 +34,7 @@ DOTS = 12  # an integer with at most this many values is drawn as dots
 COORDINATES = 12  # at most this many are drawn
 STATUSES = ("heard", "late", "pending", "expired", "failed", "counted")  # in the order in which they are listed
 SQUASHED = 0.6  # of an axis of time without any mark: then trials are counted instead
+BLOCK = 256  # trials whose nearness is computed together
 FEWEST = 6  # marks that can be squashed
 
 
@@ -90,8 +91,8 @@ class BeliefSlice:
 
 
 @dataclass(frozen=True)
-class StudyView:
-    """What the picture of a study shows, at one time."""
+class HistoryView:
+    """What the pictures of outcomes and delays show, at one time: what happened, without any belief."""
 
     name: str
     study: ViewedStudy
@@ -106,14 +107,7 @@ class StudyView:
     waiting: Array  # how long those not heard have waited                 (k,)
     coming: Array | None  # of conversions: waits, and the share of those that come that has come       (2, k)
     floor: WorstValue
-    best: BestQuery | None
-    recommended: BestQuery | None
-    expected: str  # f at the recommended point, in words
-    outlook: Outlook | None
     amended: Mapping[int, str]  # the trials whose outcome was put right, with the reason
-    context: Params | None
-    slices: Sequence[BeliefSlice]
-    left_out: int  # coordinates that are not drawn
 
     @property
     def outside(self) -> int:
@@ -162,8 +156,21 @@ class StudyView:
         return [self.name, settings.about or "", self.title, *labels, *options, *self.amended.values()]
 
 
-def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyView:
-    """Everything that is drawn. The belief is in `context`; without one, in the context of the newest trial."""
+@dataclass(frozen=True)
+class StudyView(HistoryView):
+    """What the picture of a study shows, at one time."""
+
+    best: BestQuery | None
+    recommended: BestQuery | None
+    expected: str  # f at the recommended point, in words
+    outlook: Outlook | None
+    context: Params | None
+    slices: Sequence[BeliefSlice]
+    left_out: int  # coordinates that are not drawn
+
+
+def read_history_view(study: ViewedStudy) -> HistoryView:
+    """What happened, as it is drawn; nothing is fitted for it."""
     trials = study.trials()
     clock, by_clock = study.clock(), study.settings.patience.by_clock
     start = min((trial.asked_at for trial in trials), default=clock)
@@ -189,14 +196,7 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
     ages = {t.number: max(clock - t.asked_at, 0.0) if by_clock else len(trials) + 1.0 - t.number for t in timed}
     waited = np.array([ages[t.number] if t.delay is None else t.delay for t in timed], dtype=float)
     arrived = np.array([t.delay is not None for t in timed], dtype=bool)
-    if study.settings.context is not None and context is None and trials:
-        context = trials[-1].context
-    best: BestQuery | None = None
-    recommended: BestQuery | None = None
-    with suppress(NothingHeard):
-        best, recommended = study.best(), study.recommend(context)
-    slices = [] if recommended is None else read_slices(study, trials, recommended.params, context)
-    return StudyView(
+    return HistoryView(
         name=study.name or "a study",
         study=study,
         trials=trials,
@@ -210,11 +210,33 @@ def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyV
         waiting=waited[~arrived],
         coming=read_coming(study) if study.settings.outcomes == "conversion" else None,
         floor=study.floor,
+        amended=find_amended(study.events()),
+    )
+
+
+def read_study_view(study: ViewedStudy, context: Params | None = None) -> StudyView:
+    """Everything that is drawn. The belief is in `context`; without one, in the context of the newest trial."""
+    view = read_belief_view(study, context)
+    return replace(view, outlook=find_outlook(study, view.context))
+
+
+def read_belief_view(study: ViewedStudy, context: Params | None = None) -> StudyView:
+    """The same without an outlook, which takes as long as all the rest."""
+    history = read_history_view(study)
+    trials = history.trials
+    if study.settings.context is not None and context is None and trials:
+        context = trials[-1].context
+    best: BestQuery | None = None
+    recommended: BestQuery | None = None
+    with suppress(NothingHeard):
+        best, recommended = study.best(), study.recommend(context)
+    slices = [] if recommended is None else read_slices(study, trials, recommended.params, context)
+    return StudyView(
+        **vars(history),
         best=best,
         recommended=recommended,
         expected="" if recommended is None else format_expected(recommended, study.settings.unit),
-        outlook=find_outlook(study, context),
-        amended=find_amended(study.events()),
+        outlook=None,
         context=context,
         slices=slices[:COORDINATES],
         left_out=max(0, len(slices) - COORDINATES),
@@ -271,22 +293,32 @@ def read_slices(study: ViewedStudy, trials: Sequence[Trial], here: Params, conte
     """The belief along every coordinate of the space, and then of the context."""
     fits = study.hyperparameters()
     kernel = fits[-1].gp.kernel if fits else study.settings.problem.kernel
-    spaces = ((study.settings.space, False), (study.settings.context, True))
     inside = [trial for trial in trials if study.settings.space.holds(trial.params)]
+    heard = read_heard_rows(study.settings, inside, here, context)
+    around = () if study.settings.context is None else study.settings.context.widths
+    spaces = ((study.settings.space, False, sum(around)), (study.settings.context, True, 0))
     return [
-        read_slice(study, inside, kernel, space, i, here, context, of_context)
-        for space, of_context in spaces
+        read_slice(study, inside, heard, kernel, space, i, find_columns(space, i, first), here, context, of_context)
+        for space, of_context, first in spaces
         if space is not None
         for i in range(len(space.names))
     ]
 
 
+def find_columns(space: Space, i: int, first: int) -> slice:
+    """The columns of a parameter in the rows of the model, where those of its space begin with `first`."""
+    begin = first + sum(space.widths[:i])
+    return slice(begin, begin + space.widths[i])
+
+
 def read_slice(
     study: ViewedStudy,
     trials: Sequence[Trial],
+    heard: HeardRows,
     kernel: Kernel,
     space: Space,
     i: int,
+    columns: slice,
     here: Params,
     context: Params | None,
     of_context: bool,
@@ -315,15 +347,7 @@ def read_slice(
     def coordinate(trial: Trial) -> Any:
         return ((trial.context or {}) if of_context else trial.params)[name]
 
-    heard = [
-        (
-            place(coordinate(t)),
-            y,
-            measure_nearness(study, kernel, t, {name: coordinate(t)}, here, context, of_context),
-        )
-        for t in trials
-        if (y := find_value(t)) is not None and (t.status == "counted" or study.settings.outcomes == "real")
-    ]  # a single conversion beside silence says no rate
+    at = np.array([place(coordinate(t)) for t in heard.trials])
     order = np.argsort(x, kind="stable")
     return BeliefSlice(
         name=name,
@@ -333,7 +357,7 @@ def read_slice(
         low=belief.low[order],
         high=belief.high[order],
         here=(place(base[name]), at_here),
-        heard=np.array(heard, dtype=float).reshape(-1, 3),
+        heard=np.column_stack([at, heard.values, heard.measure_nearness(kernel, columns)]),
         pending=np.array([place(coordinate(t)) for t in trials if t.status == "pending"], dtype=float),
         infeasible=np.array([place(coordinate(t)) for t in trials if t.failure == "infeasible"], dtype=float),
         options=None if labels is None else tuple(str(v) for v in drop_repeats(values)),
@@ -344,26 +368,47 @@ def read_slice(
     )
 
 
-def measure_nearness(
-    study: ViewedStudy,
-    kernel: Kernel,
-    trial: Trial,
-    moved: Params,
-    here: Params,
-    context: Params | None,
-    of_context: bool,
-) -> float:
-    """k(x_s, x') / k(x', x'), where x' is the point of the slice with the trial's own coordinate: 1 on the slice."""
-    params, z = (here, {**(context or {}), **moved}) if of_context else ({**here, **moved}, context)
-    rows = []
-    for p, c in ((trial.params, trial.context), (params, z)):
-        if isinstance(study.settings.space.parameters, Points):
-            p = trial.params  # a list has no points in between
-        if study.settings.context is not None and isinstance(study.settings.context.parameters, Points):
-            c = trial.context
-        columns = [] if study.settings.context is None else [study.settings.context.encode(c or {})]
-        rows.append(np.concatenate([*columns, study.settings.space.encode_run(p)]))
-    return float(kernel(rows[0][None, :], rows[1][None, :])[0, 0] / kernel.variance)
+@dataclass(frozen=True)
+class HeardRows:
+    """The trials whose outcomes are drawn beside a belief, as rows of the model: the context, then the query."""
+
+    trials: Sequence[Trial]
+    values: Sequence[float]
+    rows: Array  # (k, D)
+    here: Array  # the recommended point in its context                  (D,)
+    listed: Mask  # columns of a list of points: it has none in between   (D,)
+
+    def measure_nearness(self, kernel: Kernel, columns: slice) -> Array:
+        """k(x_s, x') / k(x', x'), where x' is the point of the slice with the trial's own coordinate: 1 on the slice.
+
+        columns  of the coordinate along which the slice goes"""
+        own = self.listed.copy()
+        own[columns] = True
+        moved = np.where(own, self.rows, self.here)
+        blocks = [slice(i, i + BLOCK) for i in range(0, len(moved), BLOCK)]
+        near = [np.diagonal(kernel(self.rows[block], moved[block])) for block in blocks]
+        return np.concatenate([np.empty(0), *near]) / kernel.variance
+
+
+def read_heard_rows(settings: Settings, trials: Sequence[Trial], here: Params, context: Params | None) -> HeardRows:
+    """What was heard; of conversions the counts alone, since a single one beside silence says no rate."""
+    known = [t for t in trials if t.status == "counted" or settings.outcomes == "real"]
+    found = [(trial, value) for trial in known if (value := find_value(trial)) is not None]
+    heard, values = [trial for trial, _ in found], [value for _, value in found]
+    spaces = [settings.space] if settings.context is None else [settings.context, settings.space]
+
+    def encode(params: Iterable[Params], contexts: Iterable[Params | None]) -> Array:
+        around = [] if settings.context is None else [settings.context.encode_all([z or {} for z in contexts])]
+        return np.hstack([*around, settings.space.encode_all(params)])
+
+    listed = [np.full(sum(space.widths), isinstance(space.parameters, Points)) for space in spaces]
+    return HeardRows(
+        trials=heard,
+        values=values,
+        rows=encode([t.params for t in heard], [t.context for t in heard]),
+        here=encode([here], [context])[0],
+        listed=np.concatenate(listed),
+    )
 
 
 def list_values(kind: Parameter) -> list[Any]:

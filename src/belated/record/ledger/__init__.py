@@ -121,8 +121,14 @@ def find_store(url: str | None) -> str:
     return found
 
 
-def open_store(url: str, *, create: bool = False) -> Store:
-    """The store at a url: sqlite:///lab.db (a file; create=True makes it), or postgresql://user@host/database."""
+def is_server(url: object) -> bool:
+    """Whether a url is that of a server of belated's."""
+    return isinstance(url, str) and url.partition("://")[0].lower() in ("http", "https")
+
+
+def open_store(url: str, *, create: bool = False, token: str | None = None) -> Store:
+    """The store at a url: sqlite:///lab.db (a file; create=True makes it), postgresql://user@host/database, or that of
+    a server, https://host; token: for a server."""
     if isinstance(url, str) and not (url.isprintable() and unquote(url).isprintable()):
         raise InvalidInput(f"url must be of printable characters (got {format_value(mask_password(url))})")
     try:
@@ -137,4 +143,9 @@ def open_store(url: str, *, create: bool = False) -> Store:
         from belated.record.ledger.postgres import PostgresStore
 
         return PostgresStore.at(url, str(mask_password(url)))
-    raise InvalidInput(f"url must start with sqlite:/// or postgresql:// (got {format_value(mask_password(url))})")
+    if is_server(url):
+        from belated.record.ledger.remote import RemoteStore
+
+        return RemoteStore.at(url, token)
+    kinds = "sqlite:///, postgresql:// or https://"
+    raise InvalidInput(f"url must start with {kinds} (got {format_value(mask_password(url))})")

@@ -10,7 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from belated.errors import Taken
-from belated.record.events import Amended, Asked, Converted, Event, Failed, Renamed, Repeated, Told, event_to_dict
+from belated.record.events import (
+    Amended,
+    Asked,
+    Converted,
+    Event,
+    Failed,
+    Renamed,
+    Repeated,
+    Told,
+    Undone,
+    event_to_dict,
+)
 from belated.record.ledger.chain import Entry, Head, Tombstone, Written, is_another, require_beside
 from belated.record.locks import hold, renew_in_children
 
@@ -98,6 +109,6 @@ def list_marks(event: Event) -> list[object]:
     once: list[object] = [(type(event), event.number)] if isinstance(event, Asked | Told | Failed) else []
     if isinstance(event, Asked) and event.key is not None:
         once.append((event.key, event.part))
-    if isinstance(event, Told | Converted | Repeated | Amended) and event.key is not None:
+    if isinstance(event, Told | Converted | Repeated | Amended | Undone) and event.key is not None:
         once.append((event.key, 0))
     return once

@@ -78,6 +78,7 @@ Result = TypeVar("Result")
 
 APPLICATION = 0x62656C61  # "bela", in the file's header
 PAGES = tuple(2**power for power in range(9, 16))  # bytes of a page
+TOKENS = "belated_tokens"  # a server's table, if there is one: belated.service.tokens
 LONGEST_ENDING = "-lock"  # of the files beside the database
 PATIENCE = 60.0  # seconds that SQLite waits for a writer of another program
 
@@ -257,6 +258,8 @@ class SQLiteStore:
             with hold(_using), closing(sqlite3.connect(path, isolation_level=None)) as target:
                 self.connection.backup(target)
                 target.execute("DELETE FROM place")  # it is another file
+                target.execute("PRAGMA secure_delete = ON")
+                target.execute(f"DROP TABLE IF EXISTS {TOKENS}")  # who may do what is no part of a backup
                 if target.execute("DELETE FROM snapshots").rowcount:
                     target.execute("VACUUM")
                 put_to_rest(target)

@@ -1,0 +1,334 @@
+"""What a server costs: tells, asks and pages over HTTP, beside bare appends and Optuna's gRPC storage proxy.
+
+    python -m benchmarks.service [--quick] [--folder FOLDER] [--no-postgres] [--no-optuna]
+
+pairs/s     ask + tell pairs of all clients together, in four processes at most, all on one study
+calls/s     of all clients together, each in a thread of this process
+p50, p99    of the time that one call takes, seen by the client
+of appends  pairs/s as a share of bare appends of the same events, in the same run: no server, no reading, no choice
+
+Pairs are of space-filling queries, so that they measure the service. "ask, n = 100" is the default algorithm on a study
+with 100 outcomes. Everything is on one machine: clients and server share its cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import belated
+from belated.record.ledger import open_store
+from belated.record.ledger.calls import ServerConnection
+from benchmarks.ledger import (
+    SPACE,
+    Goal,
+    Line,
+    Place,
+    System,
+    Work,
+    brief,
+    client,
+    fill,
+    pairs,
+    postgres_in,
+    prepare,
+    sqlite_in,
+    summary,
+    table,
+)
+
+MOST_PROCESSES = 4  # of clients
+FULL = "full"  # the study with outcomes
+TELLS_WITHIN, MORE = 2.0, 1.0  # multiples of a bare append, and ms
+OF_APPENDS, P99_WHILE_ASKING = 0.5, 100.0
+
+
+@dataclass(frozen=True)
+class ServicePlan:
+    """How much to measure."""
+
+    clients: tuple[int, ...] = (1, 16, 64)
+    seconds: float = 10.0
+    outcomes: int = 100
+    trials: int = 1000  # of the study whose pages are read
+    postgres: bool = True
+    optuna: bool = True
+
+
+QUICK = ServicePlan(clients=(1, 4), seconds=1.0, outcomes=20, trials=100)
+
+
+@contextmanager
+def serve(store: str) -> Iterator[str]:
+    """`belated serve` in a process of its own; its url."""
+    words = [sys.executable, "-c", "from belated.cli import main; main()", "serve", "--open", "--port", "0"]
+    process = subprocess.Popen([*words, "--store", store], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().split()[1]
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def run_proxy(url: str, port: int) -> None:
+    import optuna
+
+    storage = optuna.storages.RDBStorage(url)
+    optuna.storages.run_grpc_proxy_server(storage, host="127.0.0.1", port=port)
+
+
+@contextmanager
+def serve_optuna(url: str) -> Iterator[str]:
+    """Optuna's storage proxy in a process of its own; its url, as benchmarks.ledger reads it."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port = sock.getsockname()[1]
+    process = multiprocessing.get_context("spawn").Process(target=run_proxy, args=(url, port), daemon=True)
+    process.start()
+    try:
+        for _ in range(400):
+            with socket.socket() as sock:
+                if sock.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield f"grpc://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.join()
+
+
+class Gathered:
+    """What the threads of one process did."""
+
+    def __init__(self) -> None:
+        self.works = list[Work]()
+        self._lock = threading.Lock()
+
+    def send(self, work: Work) -> None:
+        with self._lock:
+            self.works.append(work)
+
+
+def run_group(system: System, url: str, threads: int, seconds: float, start: Any, answer: Any) -> None:
+    """Some clients in one process."""
+    gathered = Gathered()
+    clients = [threading.Thread(target=client, args=(system, url, seconds, start, gathered)) for _ in range(threads)]
+    for each in clients:
+        each.start()
+    for each in clients:
+        each.join()
+    answer.send([replace(work, cpu=work.cpu / threads) for work in gathered.works])  # each has counted all of them
+
+
+def load_groups(system: System, url: str, clients: int, seconds: float) -> list[Work]:
+    """What the clients did, all of them at once, in a few processes."""
+    groups = min(clients, MOST_PROCESSES)
+    context = multiprocessing.get_context("spawn")
+    start = context.Barrier(clients)
+    pipes, children = [], []
+    for i in range(groups):
+        receiver, sender = context.Pipe(duplex=False)
+        threads = clients // groups + (i < clients % groups)
+        child = context.Process(target=run_group, args=(system, url, threads, seconds, start, sender))
+        child.start()
+        sender.close()
+        pipes.append(receiver)
+        children.append(child)
+    works = [work for pipe in pipes for work in pipe.recv()]
+    for child in children:
+        child.join()
+    return works
+
+
+def measure_pairs(plan: ServicePlan, place: Place) -> Iterator[Line]:
+    """Pairs from few clients and from many: bare appends, Optuna's proxy, and the server, one after the other."""
+    section = f"ask + tell, {place.title}"
+    for clients in plan.clients:
+        who = f"{clients} client{'' if clients == 1 else 's'}"
+        url = place.url("bare appends", f"service-{clients}")
+        prepare("bare appends", url)
+        bare, error = summary(load_groups("bare appends", url, clients, plan.seconds))
+        yield Line(section, f"bare appends, {who}", bare, (), error)
+        if plan.optuna:
+            url = place.url("Optuna", f"service-{clients}")
+            prepare("Optuna", url)
+            with serve_optuna(url) as proxy:
+                cells, error = summary(load_groups("Optuna", proxy, clients, plan.seconds))
+            yield Line(section, f"Optuna's gRPC proxy, {who}", cells, (), error)
+        url = place.url("belated", f"service-{clients}")
+        prepare("belated", url)
+        with serve(url) as server:
+            cells, error = summary(load_groups("belated", server, clients, plan.seconds))
+        cells["of appends"] = cells["pairs/s"] / bare["pairs/s"]
+        goals: tuple[Goal, ...] = (Goal("errors", "<=", 0),)
+        if clients == 1:
+            goals += (Goal("tell p50 ms", "<=", TELLS_WITHIN * bare["tell p50 ms"] + MORE),)
+        if clients == 16:
+            goals += (Goal("of appends", ">=", OF_APPENDS),)
+        yield Line(section, f"belated serve, {who}", cells, goals, error)
+
+
+def call_often(make: Callable[[], Callable[[], object]], clients: int, seconds: float) -> tuple[dict[str, float], str]:
+    """How long the calls of some threads take, and how many there were."""
+    took, errors, lock = list[float](), Counter[str](), threading.Lock()
+    start = threading.Barrier(clients)
+
+    def work() -> None:
+        mine, call = list[float](), make()
+        call()
+        start.wait()
+        until = time.perf_counter() + seconds
+        while (before := time.perf_counter()) < until:
+            try:
+                call()
+            except Exception as error:
+                with lock:
+                    errors[brief(error)] += 1
+                continue
+            mine.append(time.perf_counter() - before)
+        with lock:
+            took.extend(mine)
+
+    threads = [threading.Thread(target=work) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    quantiles = {
+        f"p{share} ms": 1e3 * float(np.quantile(took, share / 100)) if took else math.nan for share in (50, 99)
+    }
+    cells = {"calls/s": len(took) / seconds, **quantiles, "errors": float(sum(errors.values()))}
+    return cells, "" if not errors else f"{errors.most_common(1)[0][1]} x {errors.most_common(1)[0][0]}"
+
+
+def fill_study(url: str, name: str, trials: int) -> None:
+    with belated.Study.create(url, name, space=SPACE, silence="unknown", seed=0):
+        fill(open_store(url).ledger(name), pairs(trials))
+
+
+def measure_calls(plan: ServicePlan, place: Place) -> Iterator[Line]:
+    """Asks of a study with outcomes, pages of one with many trials, and tells while others ask."""
+    store = place.url("belated", "service-calls")
+    fill_study(store, FULL, plan.outcomes)
+    fill_study(store, "pages", plan.trials)
+    none = (Goal("errors", "<=", 0),)
+    with serve(store) as url:
+        for clients in plan.clients:
+            who = f"{clients} client{'' if clients == 1 else 's'}"
+            name = f"asked-{clients}"
+            fill_study(store, name, plan.outcomes)
+            cells, error = call_often(lambda name=name: belated.Study.open(url, name).ask, clients, plan.seconds)  # type: ignore[misc]
+            yield Line(f"ask, n = {plan.outcomes}, {place.title}", who, cells, none, error)
+            cells, error = call_often(lambda: read_page(url), clients, plan.seconds)
+            yield Line(f"a page of 100 trials of {plan.trials}, {place.title}", who, cells, none, error)
+        cells, error = tell_while_asking(store, url, plan)
+        goals = (*none, Goal("p99 ms", "<=", P99_WHILE_ASKING))
+        yield Line(f"a tell while 4 clients ask, {place.title}", "1 client", cells, goals, error)
+
+
+def read_page(url: str) -> Callable[[], object]:
+    """How one client reads the newest trials."""
+    connection = ServerConnection(url)
+    return lambda: connection.get("/api/studies/pages/trials", order="-number", limit=100)
+
+
+def tell_while_asking(store: str, url: str, plan: ServicePlan) -> tuple[dict[str, float], str]:
+    """Tells of one study, while four clients ask in another."""
+    with belated.Study.create(store, "told", space=SPACE, silence="unknown", initial=10**9, seed=0) as study:
+        study.ask(n=5000)
+    done = threading.Event()
+
+    def ask() -> None:
+        asking = belated.Study.open(url, FULL)
+        while not done.is_set():
+            asking.ask()
+
+    askers = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in askers:
+        thread.start()
+    numbers = iter(range(1, 5000))
+
+    def make() -> Callable[[], object]:
+        told = belated.Study.open(url, "told")
+        return lambda: told.tell(next(numbers), 0.5)
+
+    try:
+        return call_often(make, 1, plan.seconds)
+    finally:
+        done.set()
+        for thread in askers:
+            thread.join()
+
+
+def measure(plan: ServicePlan, folder: Path, say: Callable[[str], None] = lambda words: None) -> list[Line]:
+    """Every line of the table."""
+    lines = list[Line]()
+
+    def at(place: Place) -> None:
+        for measure_some in (measure_pairs, measure_calls):
+            for line in measure_some(plan, place):
+                lines.append(line)
+                say(f"{line.section}: {line.subject}")
+
+    at(sqlite_in(folder))
+    if plan.postgres:
+        with postgres_in(folder) as place:
+            at(place)
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.service", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument("--no-postgres", action="store_true", help="SQLite only")
+    parser.add_argument("--no-optuna", action="store_true", help="without Optuna's proxy beside it")
+    parser.add_argument("--seconds", type=float, help="of each measurement")
+    parser.add_argument(
+        "--folder", type=Path, help="a folder on the disk to measure; a new one is made in it, and removed"
+    )
+    chosen = parser.parse_args(arguments)
+    plan = replace(
+        QUICK if chosen.quick else ServicePlan(), postgres=not chosen.no_postgres, optuna=not chosen.no_optuna
+    )
+    if chosen.seconds is not None:
+        plan = replace(plan, seconds=chosen.seconds)
+    if plan.optuna and (find_spec("optuna") is None or find_spec("grpc") is None):
+        print("Optuna's proxy is left out: pip install optuna grpcio protobuf")
+        plan = replace(plan, optuna=False)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    folder = Path(tempfile.mkdtemp(prefix="belated-service-", dir=chosen.folder))
+    folder.chmod(0o755)  # PostgreSQL's user passes through it
+    began = time.perf_counter()
+    try:
+        lines = measure(plan, folder, lambda words: print(words, file=sys.stderr))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(table(lines))
+    goals = [goal.met(line.cells) for line in lines for goal in line.goals]
+    print(f"{goals.count(False)} of {len(goals)} numbers to build for are missed.")
+    took = time.perf_counter() - began
+    print(f"{os.cpu_count()} cores; everything on the disk of {folder.parent}; {took:.0f} s in all.")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

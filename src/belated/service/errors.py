@@ -1,0 +1,49 @@
+"""Errors as answers: a status, a stable code, the sentence that Python raises, and the field that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from belated import errors
+from belated.errors import BelatedError, find_code
+
+# By class; a class that is not here has the status of its nearest parent. What is not listed is a fault of ours.
+STATUS: dict[type[BelatedError], int] = {
+    errors.InvalidInput: 400,
+    errors.NotSignedIn: 401,
+    errors.NotAllowed: 403,
+    errors.UnknownStudy: 404,
+    errors.UnknownTrial: 404,
+    errors.AlreadyTold: 409,
+    errors.AlreadyEnded: 409,
+    errors.AlreadyExists: 409,
+    errors.KeyTaken: 409,
+    errors.Closed: 409,
+    errors.Followed: 409,
+    errors.NothingToUndo: 409,
+    errors.NothingHeard: 409,
+    errors.Exhausted: 409,
+    errors.StoreChanged: 409,
+    errors.Taken: 409,
+    errors.Deleted: 410,
+    errors.TooLarge: 413,
+    errors.TooOften: 429,
+    errors.Unavailable: 501,
+    errors.Unregistered: 501,
+    errors.Unreachable: 503,
+    errors.WorkerLost: 503,
+}
+RETRY_AFTER = "1"  # seconds, with every 503 and 429
+
+
+def find_status(error: BelatedError) -> int:
+    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+
+
+def describe_error(error: BelatedError, fields: Iterable[str] = ()) -> dict[str, Any]:
+    """The body of an answer. The field is the one that the sentence begins with."""
+    sentence = str(error)
+    word = sentence.split(" ", 1)[0].rstrip(":,")
+    field = word if word in fields else None
+    return {"error": {"code": find_code(error), "message": sentence, "field": field}}

@@ -1,0 +1,263 @@
+"""The studies that a server keeps open: one handle each, found by name or by id."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice, takewhile
+from typing import Any
+
+import numpy as np
+
+from belated.errors import Deleted, InvalidInput, Taken, UnknownStudy
+from belated.learner.arrays import Array
+from belated.record.check import find_faults
+from belated.record.events import Amended, Event, Undone
+from belated.record.ledger import Ledger, Store, open_store
+from belated.record.ledger.calls import BY_IDENTITY
+from belated.record.ledger.chain import Entry, Head, Origin, Tombstone
+from belated.record.ledger.shelf import Shelf
+from belated.record.locks import hold
+from belated.record.signing import NOBODY, Signature
+from belated.record.undoing import PastEvent
+from belated.results import Trial
+from belated.settings import Settings
+from belated.study import AnEvent, Study
+
+NEAR = 50  # events that are read together
+
+
+class ServedStudy(Study):
+    """A study with what a server needs besides: its id, its events as stored, and calls that may be repeated."""
+
+    def __init__(self, url: str, settings: Settings, ledger: Any, name: str, clock: Callable[[], float]) -> None:
+        self.url = url
+        self.identity: str = ledger.identity
+        self._start: Head = ledger.start
+        self._hashes: list[bytes] = []  # of the events, in order, as far as somebody paged through them
+        self._about: list[tuple[int | None, str | None]] = []  # likewise: the trial of each, and who did it
+        self._paging = threading.Lock()
+        self._once = threading.local()
+        super().__init__(settings, ledger, name, clock)
+
+    def read_head(self) -> Head:
+        """The position and hash of the last event."""
+        with hold(self._lock):
+            self._sync()
+            return self._head or self._start
+
+    def read_entries(self, after: Head | None = None) -> Iterator[Entry]:
+        """The events after one that was read before, as stored."""
+        return self._ledger.read(after)
+
+    def find_head(self, position: int) -> Head:
+        """The event at a position (the newest, where there are fewer), with its hash."""
+        with self._paging:
+            if len(self._hashes) < position:
+                last = Head(len(self._hashes), self._hashes[-1]) if self._hashes else None
+                self._note_entries(self._ledger.read(last))
+            place = min(position, len(self._hashes))
+            return Head(place, self._hashes[place - 1]) if place else self._start
+
+    def find_events(self, number: int | None = None, by: str | None = None) -> list[int]:
+        """The positions of the events about a trial, by a person; None: of any."""
+        position = self.read_head().position
+        self.find_head(position)
+        about = enumerate(self._about[:position], start=1)
+        return [at for at, (n, who) in about if (number is None or n == number) and (by is None or who == by)]
+
+    def list_people(self) -> list[str]:
+        """Who did something, in order of appearance."""
+        self.find_head(self.read_head().position)
+        return [who for who in dict.fromkeys(who for _, who in self._about) if who is not None]
+
+    def read_events(self, positions: Iterable[int]) -> list[PastEvent]:
+        """The events at some positions, in this order; neighbours are read together."""
+        wanted = list(positions)
+        found: dict[int, Event] = {}
+        for position in sorted(wanted):
+            if position in found:
+                continue
+            near = islice(self.read_entries(self.find_head(position - 1)), NEAR)
+            found |= {entry.position: entry.event for entry in near}
+        return [PastEvent(position, found[position]) for position in wanted]
+
+    def _note_entries(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self._hashes.append(entry.hash)
+            by = entry.plain.get("by")
+            self._about.append((entry.plain.get("number"), by if by is None else sys.intern(by)))
+
+    def find_trials(self, statuses: Collection[str] | None = None, order: str = "number") -> list[int]:
+        """The numbers of the trials of some statuses (None: all), by number or outcome; - before it: backwards."""
+        with hold(self._lock):
+            self._sync()
+            table, now, m = self._state.table, self._read_clock(), self._state.settings.patience.m
+            found = list(range(1, table.count + 1))
+            if statuses is not None:
+                found = [number for number in found if table.status(number, now, m) in statuses]
+            if order.lstrip("-") == "outcome":
+                y = table.column("y")
+                told = table.told
+                found = sorted((n for n in found if told[n - 1]), key=lambda n: float(y[n - 1])) + [
+                    n for n in found if not told[n - 1]
+                ]
+            return found[::-1] if order.startswith("-") else found
+
+    def read_trials(self, numbers: Iterable[int]) -> list[Trial]:
+        """Some trials, as they are now."""
+        with hold(self._lock):
+            self._sync()
+            return [self._read_trial(number) for number in numbers]
+
+    def read_outcomes(self) -> tuple[list[int], Array]:
+        """The numbers of the trials that were told an outcome, and the outcomes."""
+        with hold(self._lock):
+            self._sync()
+            table = self._state.table
+            rows = np.flatnonzero(table.told)
+            return [int(row) + 1 for row in rows], np.array(table.column("y")[rows], dtype=float)
+
+    def list_pending_ages(self, now: float) -> list[float]:
+        """For how many seconds each trial without an outcome has been out."""
+        pending = self.read_trials(self.find_trials(("pending", "expired")))
+        return [max(0.0, now - trial.asked_at) for trial in pending]
+
+    def choose_key(self, number: object, key: str) -> str | None:
+        """The key that a tell is recorded with, where its caller gave none and the client made one.
+
+        A duplicate of something else than its own first attempt leaves no event, with or without a server."""
+        with hold(self._lock):
+            table = self._state.table
+            known = key in table.keys
+            new = not isinstance(number, int) or not 1 <= number <= table.count or table.takes_outcome(number - 1)
+            return key if known or new else None
+
+    def find_repeat(self, key: str) -> list[PastEvent]:
+        """The events of an amendment or an undo that was made with this key before."""
+        with hold(self._lock):
+            self._sync()
+            found = self._state.table.keys.get(key)
+        if found is None or not isinstance(found.event, Amended | Undone):
+            return []
+        first, *rest = self.events()[found.position - 1 :]
+        at = found.event.at
+        same = takewhile(lambda event: isinstance(event, Undone) and (event.at, event.key) == (at, None), rest)
+        return [PastEvent(found.position + i, event) for i, event in enumerate([first, *same])]
+
+    def append_made(self, seen: Head, made: Sequence[Event]) -> Head:
+        """Write events that a client worked out from those up to `seen`, all or none; Taken if there are newer ones.
+
+        They are checked as `belated check` would: nothing that breaks a promise gets into the record."""
+        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
+            self._sync(turn)
+            if (self._head or self._start) != seen:
+                raise Taken
+            self._state.require_unlocked()
+            before = self.events()
+            try:
+                faults = find_faults(self._created, [*before, *made])
+            except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+                raise InvalidInput(f"these cannot be events of this study ({error})") from None
+            if faults:
+                raise InvalidInput(f"these cannot be events of this study ({faults[0]})")
+            self._write(lambda: list(made), NOBODY, turn)
+            return self._head or self._start
+
+    def do_once(self, key: str, verb: Callable[[], Any]) -> Any:
+        """Do something whose events are to have this key, so that the record shows that it was done."""
+        self._once.key = key
+        try:
+            return verb()
+        finally:
+            self._once.key = None
+
+    def _write(
+        self,
+        events: Callable[[], Sequence[AnEvent]],
+        signature: Signature = NOBODY,
+        ledger: Ledger | None = None,
+        *,
+        about: int | None = None,
+    ) -> Sequence[AnEvent]:
+        key = getattr(self._once, "key", None)
+        if key is None:
+            return super()._write(events, signature, ledger, about=about)
+
+        def keyed() -> Sequence[AnEvent]:
+            made = list(events())
+            if made and isinstance(made[0], Amended | Undone):
+                made[0] = replace(made[0], key=key)
+            return made
+
+        return super()._write(keyed, signature, ledger)
+
+
+class ServedStudies:
+    """The studies of one store. Every method may be called from any thread."""
+
+    def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
+        self.url, self.clock = url, clock
+        self.store: Store = open_store(url, create=True)
+        self._open: dict[str, ServedStudy] = {}
+        self._opening = threading.Lock()
+
+    def find_identity(self, study: str) -> str | None:
+        """The id of a study, given by its name or as id:...; None where there is none."""
+        if study.startswith(BY_IDENTITY):
+            identity = study.removeprefix(BY_IDENTITY)
+            known = identity in self._open or self.find_name(identity) is not None
+            return identity if known or self.find_tombstone(identity) is not None else None
+        try:
+            return str(self.store.ledger(study).identity)  # type: ignore[attr-defined]
+        except LookupError:
+            return None
+
+    def find_name(self, identity: str) -> str | None:
+        return next((name for name, origin, _ in self.list_heads() if origin.identity == identity), None)
+
+    def find_tombstone(self, identity: str) -> Tombstone | None:
+        """What is left of a study that was deleted."""
+        found = self.store.use_studies(Shelf.list_tombstones)
+        return next((each for each in found if each.identity == identity), None)
+
+    def list_heads(self) -> list[tuple[str, Origin, Head]]:
+        """Name, origin and head of every study, of one moment."""
+        return self.store.use_studies(Shelf.list_heads)
+
+    def open(self, identity: str) -> ServedStudy:
+        """The handle on a study; the same one every time."""
+        study = self._open.get(identity)
+        if study is not None:
+            return study
+        with self._opening:
+            if identity not in self._open:
+                self._open[identity] = self._open_again(identity)
+            return self._open[identity]
+
+    def _open_again(self, identity: str) -> ServedStudy:
+        name = self.find_name(identity)
+        if name is None:
+            gone = self.find_tombstone(identity)
+            raise UnknownStudy if gone is None else Deleted(str(gone))
+        spec = self.store.spec(name)
+        ledger = self.store.ledger(name)
+        if spec is None or ledger.identity != identity:  # type: ignore[attr-defined]
+            raise UnknownStudy
+        return ServedStudy(self.url, Settings.of(spec), ledger, name, self.clock)
+
+    def find_open_name(self, identity: str) -> str | None:
+        """What a study is called, as far as its handle has read."""
+        study = self._open.get(identity)
+        return None if study is None else study.name
+
+    def forget(self, identity: str) -> None:
+        """Let go of a study that was deleted."""
+        with self._opening:
+            self._open.pop(identity, None)
+
+    def close(self) -> None:
+        self.store.close()

@@ -1,0 +1,228 @@
+"""Processes that choose: asks, fits and heavy looks run in them, so that tells and pages never wait for one.
+
+Jobs wait in lanes: a study has one for what asks and one for what looks. In a lane jobs are done one after the other,
+in order; lanes take turns. A study stays with the process that had it last, as long as that one is free, because the
+factor of its belief is kept there. A process that dies is replaced, and its job fails with WorkerLost: the same call
+may be made again, with the same key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any, Literal
+
+from belated.errors import BelatedError, ServerFault, TooBusy, WorkerLost
+from belated.record.signing import PERSON
+from belated.service.served import ServedStudies
+
+LaneKind = Literal["ask", "look"]
+LOST = "the process that computed this has ended; try again: the same key gives the same result"
+FULL = "{} calls of this study are waiting, and more are not taken; try again in a moment"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Something to do with a study, in another process: the name of a verb, and its arguments."""
+
+    study: str  # its id
+    verb: str
+    arguments: Mapping[str, Any]
+    key: str | None = None
+
+
+DoJob = Callable[[ServedStudies, Job], Any]
+
+
+@dataclass(eq=False)
+class Lane:
+    """The jobs of one kind that wait for one study."""
+
+    name: tuple[str, LaneKind]
+    jobs: deque[tuple[Job, Future[Any]]] = field(default_factory=deque)
+    busy: bool = False
+    last: int | None = None  # the process that did the last one
+
+
+class WorkerPool:
+    """Some processes, and what waits for them."""
+
+    def __init__(self, studies: ServedStudies, count: int, do: DoJob, most_waiting: int) -> None:
+        """count  of processes; 0: none, and the server's own threads do it
+        do     what is done with a job and the studies of a process; it must be a function of a module"""
+        self._studies, self._do, self._most = studies, do, most_waiting
+        self._lanes: dict[tuple[str, LaneKind], Lane] = {}
+        self._ready = threading.Condition()
+        self._closed = False
+        self._looking = 0  # processes that look
+        self._at_work: set[int] = set()
+        self._own = None if count else ThreadPoolExecutor(4)
+        self._count = count
+        self._processes: dict[int, Any] = {}
+        self._threads = [threading.Thread(target=self._serve, args=(i,), daemon=True) for i in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, job: Job, kind: LaneKind) -> Future[Any]:
+        """Do a job as soon as its turn comes; TooBusy where too many wait."""
+        future: Future[Any] = Future()
+        with self._ready:
+            if self._closed:
+                raise TooBusy("the server is stopping; try again in a moment")
+            if self._own is not None:
+                return self._own.submit(self._do, self._studies, job)
+            lane = self._lanes.setdefault((job.study, kind), Lane((job.study, kind)))
+            if len(lane.jobs) >= self._most:
+                raise TooBusy(FULL.format(self._most))
+            lane.jobs.append((job, future))
+            self._ready.notify_all()
+        return future
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait."""
+        with self._ready:
+            return sum(len(lane.jobs) for lane in self._lanes.values())
+
+    def list_processes(self) -> list[int]:
+        """The ids of the processes that run."""
+        return [process.pid for process in list(self._processes.values()) if process.is_alive()]
+
+    def close(self, patience: float = 5.0) -> None:
+        """Take nothing more, finish what runs, and end."""
+        with self._ready:
+            self._closed = True
+            waiting = [entry for lane in self._lanes.values() for entry in lane.jobs]
+            for lane in self._lanes.values():
+                lane.jobs.clear()
+            self._ready.notify_all()
+        for _, future in waiting:
+            future.set_exception(TooBusy("the server is stopping; try again in a moment"))
+        if self._own is not None:
+            self._own.shutdown()
+        for thread in self._threads:
+            thread.join(patience)
+        for process in self._processes.values():
+            if process.is_alive():
+                process.terminate()
+            process.join(1.0)
+
+    # Inside -----------------------------------------------------------------------------------------------------------
+
+    def _serve(self, me: int) -> None:
+        """The life of a thread that hands jobs to a process of its own."""
+        pipe: Connection | None = None
+        with contextlib.suppress(OSError):
+            pipe = self._start(me)  # before somebody waits for it
+        while (found := self._take(me)) is not None:
+            lane, job, future = found
+            try:
+                if future.set_running_or_notify_cancel():
+                    if pipe is None or not self._processes[me].is_alive():
+                        pipe = self._start(me)
+                    _give(future, pipe, job)
+                    if not self._processes[me].is_alive():
+                        pipe = None
+            except BaseException as error:
+                future.set_exception(error)
+                pipe = None
+            finally:
+                self._finish(me, lane)
+        if pipe is not None:
+            pipe.close()
+
+    def _take(self, me: int) -> tuple[Lane, Job, Future[Any]] | None:
+        """The next job for this process; None: there will be none."""
+        with self._ready:
+            while True:
+                if self._closed:
+                    return None
+                lane = self._choose(me)
+                if lane is not None:
+                    job, future = lane.jobs.popleft()
+                    lane.busy, lane.last = True, me
+                    self._at_work.add(me)
+                    self._looking += lane.name[1] == "look"
+                    return lane, job, future
+                self._ready.wait()
+
+    def _choose(self, me: int) -> Lane | None:
+        """The lane whose turn it is, of those whose process is this one, or is at work; the first has waited longest.
+
+        One process is left for those who ask, if there is more than one."""
+        may_look = self._looking < max(1, self._count - 1)
+        free = (lane for lane in self._lanes.values() if lane.jobs and not lane.busy)
+        ours = (lane for lane in free if lane.last in (None, me) or lane.last in self._at_work)
+        return next((lane for lane in ours if may_look or lane.name[1] == "ask"), None)
+
+    def _finish(self, me: int, lane: Lane) -> None:
+        with self._ready:
+            lane.busy = False
+            self._at_work.discard(me)
+            self._looking -= lane.name[1] == "look"
+            del self._lanes[lane.name]  # to the end of the row
+            self._lanes[lane.name] = lane
+            if len(self._lanes) > 10_000:
+                idle = [name for name, each in self._lanes.items() if not each.jobs and not each.busy]
+                for name in itertools.islice(idle, 5_000):
+                    del self._lanes[name]
+            self._ready.notify_all()
+
+    def _start(self, me: int) -> Connection:
+        """A new process. It is not forked, because this one has threads and an open database."""
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=run_jobs, args=(theirs, self._studies.url, self._do), daemon=True)
+        process.start()
+        theirs.close()
+        self._processes[me] = process
+        return ours
+
+
+def _give(future: Future[Any], pipe: Connection, job: Job) -> None:
+    """Let a process do a job, and pass its answer on."""
+    try:
+        pipe.send(job)
+        what, answer = pipe.recv()
+    except (EOFError, OSError):
+        future.set_exception(WorkerLost(LOST))
+        return
+    if what == "done":
+        future.set_result(answer)
+    else:
+        future.set_exception(answer)
+
+
+def run_jobs(pipe: Connection, url: str, do: DoJob) -> None:
+    """The life of a process: it ends when its server does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends this
+    os.environ.pop(PERSON, None)
+    studies = ServedStudies(url)
+    while True:
+        try:
+            job: Job = pipe.recv()
+        except (EOFError, OSError):
+            break
+        try:
+            answer = ("done", do(studies, job))
+        except BelatedError as error:
+            answer = ("refused", error)
+        except Exception as error:
+            import traceback
+
+            answer = ("failed", ServerFault(f"the server failed at this ({type(error).__name__}); its log says why"))
+            traceback.print_exc()
+        try:
+            pipe.send(answer)
+        except (BrokenPipeError, OSError):
+            break
+    studies.close()

@@ -1,0 +1,39 @@
+"""`belated serve`: what it refuses. That it serves is tested with servers, in tests/faults."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+
+from tests.cli.shell import run
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["--workers", "0"], "--workers must be at least 1 (got 0)"),
+        (["--open", "--host", "0.0.0.0"], "--open is for this machine only; leave --host out (got 0.0.0.0)"),  # noqa: S104
+        (["--store", "https://lab.example.org"], "a server serves a store: a SQLite file or PostgreSQL"),
+        (["--store", "lab.db"], "url must start with sqlite:///"),
+        (["--port", "99999"], "127.0.0.1:99999 cannot be listened on"),
+    ],
+)
+def test_bad_input_gets_one_sentence(args: list[str], sentence: str) -> None:
+    ran = run("serve", *args)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert sentence in ran.stderr
+
+
+def test_a_port_in_use_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        ran = run("serve", "--port", str(taken.getsockname()[1]))
+    assert ran.exit_code == 2
+    assert "cannot be listened on (Address already in use)" in ran.stderr

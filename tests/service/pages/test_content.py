@@ -1,0 +1,121 @@
+"""What pages say of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2")
+
+from belated import Choice, Integer, Points, Real, Study
+from belated.service.pages.content import (
+    draw_spark,
+    list_columns,
+    list_fields,
+    list_history,
+    preview_undo,
+    read_moment,
+    summarize,
+)
+from belated.service.served import ServedStudies, ServedStudy
+from belated.space.encoding import Space
+from belated.validation import Params
+
+DAY = 86400.0
+
+
+@pytest.fixture
+def studies(tmp_path: Path) -> Iterator[ServedStudies]:
+    kept = ServedStudies(f"sqlite:///{tmp_path}/lab.db", lambda: 1.7e9 + 5 * DAY)
+    yield kept
+    kept.close()
+
+
+def open_again(studies: ServedStudies, study: Study) -> ServedStudy:
+    return studies.open(studies.find_identity(study.name or "") or "")
+
+
+def make_lab(studies: ServedStudies) -> ServedStudy:
+    study = Study.create(
+        studies.url, "lab", space={"x": Real(0, 1)}, silence="unknown", patience="2d", unit="%", goal="minimize",
+        seed=1, clock=lambda: 1.7e9,
+    )  # fmt: skip
+    trials = study.ask(n=4, by="robot")
+    for trial, value in zip(trials, (3.0, 2.5, 7.25), strict=False):
+        study.tell(trial, value, by="anna")
+    return open_again(studies, study)
+
+
+def test_a_summary_says_what_wants_attention(studies: ServedStudies) -> None:
+    summary = summarize(make_lab(studies))
+    assert (summary.best, summary.best_trial, summary.out, summary.oldest) == ("2.5 %", 2, 1, "5d")
+    assert list(summary.attention) == ["1 out longer than patience", "never fitted"]
+    assert summary.spark_words == "Best so far: from 3 % to 2.5 %"
+    assert summary.newest is not None
+    assert summary.newest.ago == "5d ago"
+    study = open_again(studies, Study.create(studies.url, "new", space={"x": Real(0, 1)}, silence="unknown"))
+    assert list(summarize(study).attention) == ["nothing asked yet"]
+    study.ask()
+    assert list(summarize(study).attention) == ["nothing heard yet"]
+    study.close(lock=True)
+    assert list(summarize(study).attention) == ["locked", "nothing heard yet"]
+
+
+def test_history_is_paged_from_the_newest_and_filtered(studies: ServedStudies) -> None:
+    study = make_lab(studies)
+    lines, paging = list_history(study, None, None, 0, 3)
+    assert [line.entry.position for line in lines] == [7, 6, 5]
+    assert (paging.words, paging.before, paging.after) == ("1 to 3 of 7", None, 3)
+    assert [line.entry for line in lines] == study.log()[::-1][:3]
+    by_anna, _ = list_history(study, 2, "anna", 0)
+    assert [line.entry.sentence for line in by_anna] == ["told 2.5 of trial 2"]
+    study.tell(4, 1.0, by="ben")
+    lines, _ = list_history(study, None, None, 0, 1)
+    assert lines[0].entry.sentence == "told 1.0 of trial 4"
+    assert study.list_people() == ["robot", "anna", "ben"]
+
+
+def test_an_undo_is_shown_before_it_is_done(studies: ServedStudies) -> None:
+    study = make_lab(studies)
+    assert preview_undo(study, "anna").only == 7
+    assert preview_undo(study, "eve").refusal == "there is nothing by eve to undo"
+    assert preview_undo(study, "robot").refusal.endswith("amend it instead")  # others were told since
+
+
+def test_fields_know_their_values() -> None:
+    space = Space.of({"x": Real(0, 1, unit="°C"), "n": Integer(2, 9), "kind": Choice("a", None, 3)})
+    given: Params = {"x": 0.25, "n": 3, "kind": None}
+    x, n, kind = list_fields(space, given)
+    assert (x.label, x.hint, x.value) == ("x (°C)", "0 to 1", "0.25")
+    assert (n.hint, n.value) == ("whole, 2 to 9", "3")
+    assert [written for written, _ in kind.options] == ['"a"', "null", "3"]
+    assert kind.value == "null"
+    (listed,) = list_fields(Space.of(Points([0.0, 0.5])))
+    assert [written for written, _ in listed.options] == ["0.0", "0.5"]
+
+
+def test_columns_of_words_are_not_numeric(studies: ServedStudies) -> None:
+    space = {"x": Real(0, 1), "kind": Choice("a", "b"), "size": Choice(1, 2)}
+    study = Study.create(space=space, silence="unknown", seed=0)
+    assert [column.numeric for column in list_columns(study.settings)] == [True, False, True]
+
+
+def test_a_moment_is_an_age_and_a_time() -> None:
+    moment = read_moment(1.7e9, 1.7e9 + 3700)
+    assert (moment.ago, moment.exact, moment.iso) == (
+        "1h 1m ago",
+        "2023-11-14 22:13:20 UTC",
+        "2023-11-14T22:13:20+00:00",
+    )
+    assert read_moment(5.0, 8.0).iso == ""
+
+
+def test_a_spark_stays_in_its_box() -> None:
+    import numpy as np
+
+    points = [tuple(map(float, pair.split(","))) for pair in draw_spark(np.linspace(-5.0, 900.0, 1000)).split()]
+    assert len(points) == 48
+    assert all(0 <= x <= 120 and 0 <= y <= 32 for x, y in points)
+    assert draw_spark(np.array([1.0])) == ""

@@ -1,0 +1,92 @@
+"""The API: the study's verbs over HTTP, with the study's sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+
+from belated import Study
+from tests.support.servers import Running, run_server
+
+SPACE = {"x": {"kind": "real", "low": 0, "high": 1}}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    store = f"sqlite:///{tmp_path_factory.mktemp('api')}/lab.db"
+    with run_server(store) as running:
+        yield running
+
+
+@pytest.fixture
+def lab(server: Running, request: pytest.FixtureRequest) -> str:
+    """The address of a new study."""
+    name = request.node.name
+    made = server.call("POST", "/api/studies", {"name": name, "space": SPACE, "silence": "unknown", "seed": 0})
+    assert made.status == 200, made.body
+    return f"/api/studies/{name}"
+
+
+def test_ask_tell_and_look(server: Running, lab: str) -> None:
+    trial = server.call("POST", f"{lab}/ask", {}).json
+    assert (trial["number"], trial["status"]) == (1, "pending")
+    assert server.call("POST", f"{lab}/tell", {"trial": 1, "value": 0.5}).json["status"] == "heard"
+    assert server.call("POST", f"{lab}/tell", {"trial": 1, "value": 0.5}).json["status"] == "duplicate"
+    assert server.call("GET", f"{lab}/best").json["value"] == 0.5
+    page = server.call("GET", f"{lab}/trials").json
+    assert (page["total"], page["trials"][0]["params"]) == (1, trial["params"])
+    assert [each["event"]["event"] for each in server.call("GET", f"{lab}/events").json["events"]] == ["asked", "told"]
+
+
+def test_an_error_has_a_code_the_sentence_and_the_field(server: Running, lab: str) -> None:
+    server.call("POST", f"{lab}/ask", {})
+    server.call("POST", f"{lab}/tell", {"trial": 1, "value": 0.5})
+    refused = server.call("POST", f"{lab}/tell", {"trial": 1, "value": "0.5"})
+    assert refused.status == 400
+    assert refused.json == {
+        "error": {"code": "invalid_input", "message": "value must be a number (got '0.5')", "field": "value"}
+    }
+    conflict = server.call("POST", f"{lab}/tell", {"trial": 1, "value": 0.7})
+    assert (conflict.status, conflict.json["error"]["code"]) == (409, "already_told")
+    assert server.call("GET", f"{lab}/trials/9").json["error"]["message"] == "there is no trial 9; only trial 1 exists"
+
+
+def test_a_retry_with_the_same_key_is_done_once(server: Running, lab: str) -> None:
+    key = {"Idempotency-Key": "one call"}
+    first = server.call("POST", f"{lab}/ask", {}, headers=key).json
+    assert server.call("POST", f"{lab}/ask", {}, headers=key).json == first
+    key = {"Idempotency-Key": "another call"}
+    told = server.call("POST", f"{lab}/tell", {"trial": 1, "value": 1.0}, headers=key).json
+    assert server.call("POST", f"{lab}/tell", {"trial": 1, "value": 1.0}, headers=key).json == told
+    key, body = {"Idempotency-Key": "a correction"}, {"trial": 1, "take_back": True, "reason": "another flask's"}
+    amended = server.call("POST", f"{lab}/amend", body, headers=key).json
+    assert server.call("POST", f"{lab}/amend", body, headers=key).json == amended
+    assert amended["status"] == "pending"
+    key = {"Idempotency-Key": "an undo"}
+    undone = server.call("POST", f"{lab}/undo", {}, headers=key).json
+    assert server.call("POST", f"{lab}/undo", {}, headers=key).json == undone
+    assert [each["event"]["event"] for each in server.call("GET", f"{lab}/events").json["events"]] == [
+        *("asked", "told", "amended", "undone")
+    ]
+
+
+def test_what_is_the_same_is_not_sent_again(server: Running, lab: str) -> None:
+    for path in (lab, f"{lab}/trials", f"{lab}/events", f"{lab}/trials/1"):
+        server.call("POST", f"{lab}/ask", {"key": "once"})
+        tag = server.call("GET", path).headers["etag"]
+        again = server.call("GET", path, headers={"If-None-Match": tag})
+        assert (again.status, again.body) == (304, b"")
+    server.call("POST", f"{lab}/tell", {"trial": 1, "value": 0.5})
+    assert server.call("GET", lab, headers={"If-None-Match": tag}).status == 200
+
+
+def test_a_study_is_found_by_its_id_after_a_rename(server: Running, lab: str) -> None:
+    identity = server.call("GET", lab).json["id"]
+    assert server.call("POST", f"{lab}/rename", {"name": f"{identity}-new"}).json is None
+    assert server.call("GET", lab).status == 404
+    assert server.call("GET", f"/api/studies/id:{identity}").json["name"] == f"{identity}-new"
+    assert Study.open(server.store, f"{identity}-new").rounds == 0

@@ -1,0 +1,102 @@
+"""Processes that choose: lanes in order, studies that stay where they were, and processes that die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from belated import TooBusy
+from belated.errors import WorkerLost
+from belated.service.served import ServedStudies
+from belated.service.workers import Job, WorkerPool
+
+pytestmark = pytest.mark.faults  # processes are started and killed
+
+
+def do_something(studies: ServedStudies, job: Job) -> Any:
+    """What a process does here: wait, die, or say who it is."""
+    if job.verb == "wait":
+        time.sleep(job.arguments["seconds"])
+    if job.verb == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return os.getpid()
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Iterator[WorkerPool]:
+    studies = ServedStudies(f"sqlite:///{tmp_path}/lab.db")
+    made = WorkerPool(studies, 2, do_something, most_waiting=3)
+    yield made
+    made.close()
+    studies.close()
+
+
+def wait(study: str, seconds: float) -> Job:
+    return Job(study, "wait", {"seconds": seconds})
+
+
+def test_a_study_stays_with_its_process_as_long_as_that_is_free(pool: WorkerPool) -> None:
+    who = Job("a", "who", {})
+    first = pool.submit(who, "ask").result(60)
+    assert [pool.submit(who, "ask").result(60) for _ in range(10)] == [first] * 10
+    busy = pool.submit(wait("b", 0.5), "ask")
+    other = pool.submit(wait("c", 0.5), "ask")
+    assert {busy.result(60), other.result(60)} <= set(pool.list_processes())
+
+
+def test_asks_of_one_study_are_done_in_order_and_too_many_are_refused(pool: WorkerPool) -> None:
+    pool.submit(Job("a", "who", {}), "ask").result(60)
+    done = list[int]()
+    pool.submit(wait("a", 0.3), "ask")
+    time.sleep(0.05)  # it is at work, and no longer waits
+    futures = [pool.submit(wait("a", 0.0), "ask") for _ in range(3)]
+    for i, future in enumerate(futures):
+        future.add_done_callback(lambda _, i=i: done.append(i))  # type: ignore[misc]
+    with pytest.raises(TooBusy, match="3 calls of this study are waiting"):
+        pool.submit(wait("a", 0.0), "ask")
+    assert pool.submit(wait("b", 0.0), "ask").result(60)  # another study does not wait for them
+    for future in futures:
+        future.result(60)
+    assert done == [0, 1, 2]
+
+
+def test_who_looks_leaves_a_process_to_those_who_ask(pool: WorkerPool) -> None:
+    pool.submit(Job("a", "who", {}), "ask").result(60)
+    looks = [pool.submit(wait(name, 1.0), "look") for name in ("a", "b", "c")]
+    begun = time.monotonic()
+    pool.submit(wait("d", 0.0), "ask").result(60)
+    assert not all(look.done() for look in looks)
+    assert time.monotonic() - begun < 30
+    for look in looks:
+        look.result(60)
+
+
+def test_a_process_that_dies_is_replaced_and_its_job_may_be_done_again(pool: WorkerPool) -> None:
+    before = pool.submit(Job("a", "who", {}), "ask").result(60)
+    with pytest.raises(WorkerLost, match="try again: the same key gives the same result"):
+        pool.submit(Job("a", "die", {}), "ask").result(60)
+    assert pool.submit(Job("a", "who", {}), "ask").result(60) != before
+
+
+def test_closing_refuses_what_waits_and_finishes_what_runs(pool: WorkerPool) -> None:
+    pool.submit(Job("a", "who", {}), "ask").result(60)
+    running = pool.submit(wait("a", 0.5), "ask")
+    time.sleep(0.1)
+    waiting = pool.submit(wait("a", 0.0), "ask")
+    closing = threading.Thread(target=pool.close)
+    closing.start()
+    with pytest.raises(TooBusy, match="the server is stopping"):
+        waiting.result(60)
+    assert running.result(60)
+    closing.join()
+    with pytest.raises(TooBusy):
+        pool.submit(wait("a", 0.0), "ask")
