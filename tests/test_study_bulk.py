@@ -23,7 +23,7 @@ def make_study(count: int, **more: Any) -> Study:
 
 
 def test_told_at_once_is_told_one_by_one(place: Place) -> None:
-    at_once, singly = (place.create(space=LINE, patience=3, clock=Clock()) for place in (place, Place(None)))
+    at_once, singly = (place.create(space=LINE, patience=3) for place in (place, Place(None)))
     rows = [
         {"trial": 3, "value": 0.5, "at": 7.0},
         {"trial": 1, "value": 0.25, "noise": 0.1},

@@ -29,7 +29,7 @@ from belated.record.events import Adjusted, Asked, Event, Told, event_from_dict,
 from belated.record.ledger import open_store
 from belated.record.ledger.chain import Head, Written
 from belated.record.ledger.memory import MemoryLedger
-from tests.support.studies import GRID, Clock, Place, state_of
+from tests.support.studies import GRID, Clock, Place, list_events, state_of
 
 POISSON = Poisson(10)
 
@@ -313,14 +313,14 @@ def test_the_event_is_written_and_read_back() -> None:
 LATE = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4]
 
 
-def lived(study: Study, another: Any, batch: int, rounds: int = 48) -> Study:
+def lived(study: Study, another: Any, batch: int, clock: Clock, rounds: int = 48) -> Study:
     """Asks in batches, each heard after its own delay, some never; before every ask the study may be another handle."""
     due: dict[int, list[int]] = {}
     while study.rounds < rounds:
         for s in due.pop(study.rounds, []):
             study.tell(s, f(study.trial(s).params) + 0.2 * math.sin(7 * s))
         study = another(study)
-        study.clock.now += 60.0  # type: ignore[attr-defined]
+        clock.now += 60.0
         for trial in study.ask(n=batch):
             delay = 15 if trial.number == 26 else LATE[trial.number % len(LATE)]
             delay = -(-delay // batch) * batch
@@ -333,15 +333,15 @@ def lived(study: Study, another: Any, batch: int, rounds: int = 48) -> Study:
 @pytest.mark.parametrize("word", ["auto", "auto-clock"])
 def test_restarts_handles_and_replays_agree(place: Place, batch: int, word: str) -> None:
     said = {"silence": "floor", "late": "ignore", "floor": -1.0, "patience": word, "initial": 4}
-    one = lived(place.create("one", **said), lambda study: study, batch)
+    one = lived(place.create("one", **said), lambda study: study, batch, place.clock)
     place.clock.now = 1000.0
-    two = lived(place.create("two", **said), place.restart, batch)
+    two = lived(place.create("two", **said), place.restart, batch, place.clock)
     place.clock.now = 1000.0
     three = place.create("three", **said)
     pair = [three, place.another(three)]
-    lived(three, lambda study: pair[pair.index(study) - 1], batch)
+    lived(three, lambda study: pair[pair.index(study) - 1], batch, place.clock)
     assert changes(one)
-    assert one.events() == two.events() == three.events()
+    assert list_events(one) == list_events(two) == list_events(three)
     assert one.trials() == two.trials() == pair[0].trials() == pair[1].trials()
     assert pair[0].settings.patience == pair[1].settings.patience == one.settings.patience
     assert math.isfinite(one.settings.patience.m)

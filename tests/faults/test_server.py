@@ -204,7 +204,7 @@ def test_killed_at_every_message(url: str, verb: str) -> None:
         killed += 1
         if left.events > before.events:  # it happened: from here on it is found by its key
             break
-    assert killed > 2
+    assert killed >= (2 if verb == "tell" else 3)  # a tell reads nothing first
     assert client(url, verb).acknowledged
     assert sound(url).events == left.events
 

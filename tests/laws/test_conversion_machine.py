@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 import belated
 from belated import AlreadyTold
 from tests.support.snapshots import check_snapshot
-from tests.support.studies import KINDS as LEDGERS
+from tests.support.studies import NEAR as LEDGERS
 from tests.support.studies import Place
 
 NUMBERED = itertools.count()

@@ -40,7 +40,7 @@ from belated import (
 from belated.record.events import Asked, Refused, Undone
 from tests.support.snapshots import check_snapshot
 from tests.support.studies import DURABLE, Place
-from tests.support.studies import KINDS as LEDGERS
+from tests.support.studies import NEAR as LEDGERS
 
 NUMBERED = itertools.count()
 EITHER = st.sampled_from([0, 1])

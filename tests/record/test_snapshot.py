@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from belated.record.snapshot import find_snapshot, write_snapshot
 from belated.record.state import State
 from tests.support.refusals import refusal
 from tests.support.snapshots import check_snapshot
-from tests.support.studies import Clock, Place
+from tests.support.studies import DURABLE, Clock, Place
 
 SPACE = {"x": Real(0, 1), "kind": Choice("a", "b")}
 
@@ -26,6 +27,13 @@ SPACE = {"x": Real(0, 1), "kind": Choice("a", "b")}
 @pytest.fixture(autouse=True)
 def snapshots_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(belated.record.snapshot, "EVERY", 8)
+
+
+@pytest.fixture(params=DURABLE)
+def kept(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """A place with snapshots of its own; those of a server are the server's."""
+    with Place.at(request.param, request) as place:
+        yield place
 
 
 def make_study(place: Place, count: int = 6) -> Study:
@@ -99,29 +107,29 @@ def test_a_patience_that_the_study_chose_is_put_back() -> None:
         check_snapshot(study.original_settings, study.events(), count, study.clock())
 
 
-def test_opening_takes_the_snapshot_and_what_follows(durable: Place) -> None:
-    study = make_study(durable)
-    assert list_heads(durable) == [12]  # whoever opens a study and reads so much makes one
+def test_opening_takes_the_snapshot_and_what_follows(kept: Place) -> None:
+    study = make_study(kept)
+    assert list_heads(kept) == [12]  # whoever opens a study and reads so much makes one
     asked, told = study.ask(), study.tell(7, 0.7)
-    opened = durable.another(study)
+    opened = kept.another(study)
     assert opened.trials() == study.trials()
     assert opened.head == study.head
-    assert list_heads(durable) == [12]  # nothing to speak of has happened since
+    assert list_heads(kept) == [12]  # nothing to speak of has happened since
     assert opened.tell(7, 0.7, key="tell 7").status == "duplicate"
     assert opened.ask(key="ask 3") == study.trial(3)
     assert opened.tell(3, 0.3, key="tell 3").status == "heard"
     assert refusal(belated.KeyTaken, lambda: opened.tell(3, 0.4, key="tell 3"))
     assert (asked.number, told.number) == (7, 7)
-    assert check(durable.url or "", "lab").ok
+    assert check(kept.url or "", "lab").ok
 
 
-def test_many_changes_at_once_begin_with_the_snapshot_too(durable: Place) -> None:
-    study, url = make_study(durable), durable.url or ""
-    assert list_heads(durable) == [12]  # the newest event
+def test_many_changes_at_once_begin_with_the_snapshot_too(kept: Place) -> None:
+    study, url = make_study(kept), kept.url or ""
+    assert list_heads(kept) == [12]  # the newest event
     assert apply_at_once(url, "lab", lambda copy: copy.add({"x": 0.5, "kind": "a"}, 0.1), asks=True).number == 7
     study.ask()
     assert apply_at_once(url, "lab", lambda copy: copy.tell_many([{"trial": 8, "value": 0.7}]))[0].number == 8
-    assert [trial.outcome for trial in durable.another(study).trials(last=2)] == [0.1, 0.7]
+    assert [trial.outcome for trial in kept.another(study).trials(last=2)] == [0.1, 0.7]
     assert check(url, "lab").ok
 
 
@@ -174,18 +182,18 @@ def test_one_of_another_format_or_of_another_past_is_not_used(tmp_path: Path, mo
     place.disconnect()
 
 
-def test_a_check_finds_one_that_is_not_what_the_events_come_to(durable: Place) -> None:
-    study = make_study(durable)
+def test_a_check_finds_one_that_is_not_what_the_events_come_to(kept: Place) -> None:
+    study = make_study(kept)
     wrong = State.after(study.original_settings, study.events())
     wrong.table.column("y")[2] = 7.0
-    ledger = open_store(durable.url or "").ledger("lab")
+    ledger = open_store(kept.url or "").ledger("lab")
     ledger.save_snapshot(12, write_snapshot(wrong, find_head(study)))
-    report = check(durable.url or "", "lab")
+    report = check(kept.url or "", "lab")
     assert [finding.invariant for finding in report.findings] == ["I14"]
     assert "its snapshot was not what its events come to" in str(report)
     assert list(ledger.load_snapshots()) == []
     ledger.close()
-    assert check(durable.url or "", "lab").ok
+    assert check(kept.url or "", "lab").ok
 
 
 def test_backups_have_none_and_a_deleted_study_leaves_none(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import islice
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
@@ -351,7 +352,7 @@ def _name_study(service: Service, identity: str, answer: Response) -> Response:
     """The answer, which says what the study is called now."""
     name = service.studies.find_open_name(identity)
     if name is not None:
-        answer.headers[STUDY] = name
+        answer.headers[STUDY] = quote(name)  # which may have any letters
     return answer
 
 

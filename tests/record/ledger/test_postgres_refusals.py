@@ -82,7 +82,7 @@ def test_a_user_without_rights(reader: str, lab: str) -> None:
 
 
 def test_a_user_who_may_not_make_the_tables(reader: str, lab: str) -> None:
-    execute(lab, "DROP TABLE belated_events, belated_studies, belated_schema")
+    execute(lab, "DROP TABLE belated_events, belated_snapshots, belated_studies, belated_schema")
     assert "permission denied for schema public" in refusal(Unreachable, lambda: create(reader))
 
 

@@ -16,7 +16,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from belated.errors import CODES, BelatedError, InvalidInput, ServerFault, TooBusy, Unreachable, WorkerLost
 from belated.patience import parse_duration
@@ -131,7 +131,7 @@ class ServerConnection:
             else:
                 if reply.status < 400:
                     if reply.study is not None:
-                        note_name(reply.study)
+                        note_name(unquote(reply.study))
                     return reply.plain
                 refusal = _read_refusal(reply, self.shown)
                 if attempt and done is not None and isinstance(refusal, done):
