@@ -101,8 +101,8 @@ def print_pages(browser: Any, report: Path) -> list[str]:
 
 
 def join_letters(text: str) -> str:
-    """Without spaces, and without ligatures."""
-    return re.sub(r"\s", "", unicodedata.normalize("NFKC", text))
+    """Without spaces and ligatures, and without letters for which a machine may have no font: they print as nothing."""
+    return re.sub(r"[^!-~]", "", unicodedata.normalize("NFKC", text))
 
 
 def test_forty_trials_and_four_coordinates_are_six_pages_at_most(browser: Any, tmp_path: Path) -> None:
@@ -120,5 +120,5 @@ def test_no_row_and_no_chart_is_cut_by_the_end_of_a_page(browser: Any, report: P
         assert any(join_letters(row) in words for words in pages), row
     assert charts
     for texts in charts:
-        wanted = [join_letters(text) for text in texts if text.isascii()]
+        wanted = [join_letters(text) for text in texts]
         assert any(all(text in words for text in wanted) for words in pages), texts[0]

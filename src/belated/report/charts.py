@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from belated.plotting.study.beliefs import LEGEND, PanelGrid, draw_beliefs
-from belated.plotting.study.delays import draw_delays
+from belated.plotting.study.delays import draw_delays, measure_patience
 from belated.plotting.study.marks import Box, StudyPage
 from belated.plotting.study.outcomes import draw_outcomes, measure_lanes
 from belated.plotting.study.pair import BeliefPair, draw_pair
@@ -33,7 +33,8 @@ def draw_progress_chart(view: StudyView) -> str:
 def draw_delays_chart(view: StudyView) -> str:
     """The share heard by how long they waited."""
     box = Box(LEFT, HEAD, RIGHT - LEFT, 1.8)
-    return render_chart(view, HEAD + 1.8 + FOOT, "delays", lambda page: draw_delays(page, box, view))
+    tall = HEAD + 1.8 + FOOT + measure_patience(view)
+    return render_chart(view, tall, "delays", lambda page: draw_delays(page, box, view))
 
 
 def draw_belief_charts(view: StudyView) -> list[str]:

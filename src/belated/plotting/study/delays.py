@@ -65,8 +65,14 @@ def draw_delays(page: StudyPage, box: Box, view: StudyView) -> None:
         draw_density(axes, waiting / unit, 0.0, reach / unit, 0.0, 0.07, axes.get_xaxis_transform())
     else:
         axes.plot(waiting / unit, 1.0 - survival.over(waiting), **TICK)
-    if math.isfinite(m):
+    if measure_patience(view):
         mark_patience(axes, view, m, longest, reach, unit)
+
+
+def measure_patience(view: StudyView) -> float:
+    """How high the words about patience are, in inches; they stand below the name of the axis."""
+    said = view.coming is None and view.survival.n and math.isfinite(view.study.settings.patience.m)
+    return 0.4 if said else 0.0
 
 
 def compute_shares(view: HistoryView) -> tuple[Array, Array, Array, Array]:

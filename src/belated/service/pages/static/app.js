@@ -65,7 +65,7 @@
     if (kind === "flag") return field.checked || undefined;
     if (text === "" || (field.type === "radio" && !field.checked)) return undefined;
     if (kind === "json") return JSON.parse(text);
-    return kind === "number" && NUMBER.test(text) ? Number(text) : text;  // the server says what is no number
+    return kind === "number" && NUMBER.test(text) ? Number(text) : text;  // the server refuses
   }
 
   function collect(form) {
@@ -81,16 +81,17 @@
   const write = value => typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
   const writeTrial = trial => "trial " + trial.number + ": "
     + Object.entries({ ...trial.params, ...trial.context }).map(([name, value]) => name + " " + write(value)).join(", ");
+  const add = note => note ? " " + finish(note) : "";
   const DONE = {
     ask: made => "Asked " + writeTrial(made) + ".",
     tell: (made, body) => made.status === "duplicate"
       ? "Trial " + made.number + " was told the same before; nothing changed."
       : "Told " + write(body.value) + " of trial " + made.number + (made.status === "late" ? ", which came late." : ".")
-        + (made.note ? " " + finish(made.note) : ""),
+        + add(made.note),
     fail: (made, body) => "Trial " + made.number + " ended as " + body.kind + ".",
     amend: made => "Trial " + made.number + " was put right.",
-    undo: made => made.length === 1 ? "Event " + made[0].position + " was taken back." : made.length + " events were taken back.",
-    add: made => "Added " + writeTrial(made) + ".",
+    undo: made => (made.length > 1 ? made.length + " events were" : "Event " + made[0].position + " was") + " taken back.",
+    add: made => "Added " + writeTrial(made) + "." + add(made.note),
     close: (made, body) => body.lock ? "The study is locked." : "The study is closed.",
     reopen: () => "The study is open again.",
   };
@@ -116,7 +117,7 @@
     }
   }
 
-  /* Refresh, and put the focus on the new query's field, or on that of the next one. */
+  /* Refresh, and put the focus on the field of the new or the next query. */
   async function settle(form, verb, made, beside) {
     if (verb === "tell") {
       form.reset();
