@@ -93,7 +93,8 @@ def factor(K: Array, noise: Array) -> Array:
     """Lower triangular L with L Lᵀ = K + diag(noise), or, as GPy does, with the least of JITTERS that makes it work."""
     A = K + np.diag(noise)
     for jitter in JITTERS:
-        chol, failed = lapack.dpotrf(A + jitter * np.mean(np.diag(A)) * np.eye(len(A)), lower=1, clean=1)
+        added = jitter * np.mean(np.diag(A)) * np.eye(len(A)) if jitter else 0.0
+        chol, failed = lapack.dpotrf(A + added, lower=1, clean=1)
         if not failed:
             return np.asarray(chol)
     raise NotPositiveDefinite

@@ -309,17 +309,19 @@ def make_chooser(
     if (context is None) != (contexts is None):
         raise InvalidInput("contexts must be given for a study with a context, and for no other")
     program = ReleasedProgram(name, m, space.domain, seed)
-    known: list[list[float]] = []  # the rows of earlier trials, which never change
+    trials: list[Trial] = []  # as read last
+    rows: list[list[float]] = []  # of the same; they never change
 
     def encode(trial: Trial) -> list[float]:
         x = space.encode_as_list(trial.params)
         return x if context is None or trial.context is None else context.encode_as_list(trial.context) + x
 
     def choose(study: Study) -> Params:
-        trials = study.trials()
-        known.extend(map(encode, trials[len(known) :]))
+        trials[:] = [study.trial(each.number) if each.outcome is None else each for each in trials]
+        trials.extend(study.trial(number) for number in range(len(trials) + 1, study.rounds + 1))
+        rows.extend(map(encode, trials[len(rows) :]))
         z = NO_CONTEXT if context is None or contexts is None else context.encode(contexts(len(trials) + 1))
-        X = np.array(known).reshape(len(trials), len(z) + space.domain.D)
+        X = np.array(rows).reshape(len(trials), len(z) + space.domain.D)
         y = np.array([np.nan if trial.outcome is None else trial.outcome for trial in trials])
         known_from = np.array([np.inf if trial.known_from is None else trial.known_from for trial in trials])
         with use_one_thread():
