@@ -11,9 +11,9 @@ from belated.execution.parallel import count_cores
 from benchmarks.measure import measure
 from benchmarks.regret import kept, ranks
 from benchmarks.regret.entrants import Entrant, entrants
-from benchmarks.regret.peers.ours import CANDIDATE
+from benchmarks.regret.peers.ours import CANDIDATE, FORMER
 from benchmarks.regret.picture import draw
-from benchmarks.regret.report import markdown, report, standing_rows, summary_rows
+from benchmarks.regret.report import difference_rows, markdown, report, standing_rows, summary_rows
 from benchmarks.regret.tasks import BEDS
 from benchmarks.regret.world import Job, Run, run
 
@@ -75,10 +75,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = ranks.cells(rows)
     peers = [one.name for one in who if not one.own]
     standings = ranks.standings(found, CANDIDATE, peers)
+    differences = ranks.rank_differences(found, CANDIDATE, [*FORMER, "default in Optuna"])
     if chosen.markdown:
-        print("\n\n".join(markdown(table) for table in (summary_rows(found), standing_rows(standings))))
+        tables = summary_rows(found), standing_rows(standings), difference_rows(differences)
+        print("\n\n".join(markdown(table) for table in tables))
         return 0
-    print(report(found, standings, who))
+    print(report(found, standings, differences, who))
     if found:
         picture = chosen.out.with_suffix(".png")
         draw(found, {one.name for one in who if one.own}, CANDIDATE, picture)

@@ -126,6 +126,7 @@ def entrants() -> dict[str, Entrant]:
 
     file = PEERS / OURS
     everybody = [Entrant(name, True, own_version(imported(file)), file) for name in ours.ENTRANTS]
+    everybody += [Entrant(name, True, "", file, (needed,)) for name, needed in ours.FORMER.items()]
     everybody += [peer(path) for path in sorted(PEERS.glob("[!_]*.py")) if path.name != OURS]
     return {one.name: one for one in everybody}
 

@@ -11,6 +11,7 @@ seeds are drawn, so its standard error is that of the seeds.
 
 Families: d_s = mean over the family's tasks of log(clipped regret of the default) - log(that of the peer), one for each
 seed s. exp(mean d) is the ratio of the geometric means, and mean d ± t_{0.95, n-1} · sd / √n its one-sided 95 % bounds.
+With places instead of log-regrets, over all tasks: the difference in mean rank between the default and others of ours.
 """
 
 from __future__ import annotations
@@ -114,6 +115,31 @@ def bounds(d: Array) -> tuple[float, float, float]:
         return mean, -math.inf, math.inf
     half = float(t.ppf(0.95, n - 1) * np.std(d, ddof=1) / math.sqrt(n))
     return mean, mean - half, mean + half
+
+
+@dataclass(frozen=True)
+class RankDifference:
+    """The mean rank of the default minus that of another of ours, with its one-sided 95 % bounds."""
+
+    other: str
+    seeds: int
+    difference: float
+    low: float
+    high: float
+
+
+def rank_differences(found: Cells, candidate: str, others: Sequence[str]) -> list[RankDifference]:
+    """One for each of the others who has runs, in the seeds that every task has."""
+    placed = ranks(found)
+    tasks = sorted({task for task, _ in placed})
+    seeds = sorted(set.intersection(*({s for t, s in placed if t == task} for task in tasks))) if tasks else []
+    result = []
+    for other in others:
+        if seeds and {candidate, other} <= set(placed[tasks[0], seeds[0]]):
+            cells = [[placed[task, seed] for task in tasks] for seed in seeds]
+            d = np.array([np.mean([cell[candidate] - cell[other] for cell in of_seed]) for of_seed in cells])
+            result.append(RankDifference(other, len(seeds), *bounds(d)))
+    return result
 
 
 def standings(found: Cells, candidate: str, peers: Sequence[str]) -> list[Standing]:

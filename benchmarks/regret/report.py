@@ -9,7 +9,8 @@ import numpy as np
 
 from benchmarks.regret.entrants import Entrant
 from benchmarks.regret.kept import Row
-from benchmarks.regret.ranks import CLIP, Cells, Mean, Standing, mean_rank
+from benchmarks.regret.peers.ours import FORMER
+from benchmarks.regret.ranks import CLIP, Cells, Mean, RankDifference, Standing, mean_rank
 from benchmarks.regret.tasks import BEDS, FAMILIES
 from benchmarks.table import align_numbers
 
@@ -105,6 +106,13 @@ def standing_rows(standings: Sequence[Standing]) -> list[list[str]]:
     return rows
 
 
+def difference_rows(differences: Sequence[RankDifference]) -> list[list[str]]:
+    rows = [["", "default's rank less", "95 % from", "to", "seeds"]]
+    for one in differences:
+        rows.append([one.other, *(f"{x:+.2f}" for x in (one.difference, one.low, one.high)), str(one.seeds)])
+    return rows
+
+
 def markdown(rows: Sequence[Sequence[str]]) -> str:
     """A table for the README."""
     head, *rest = ["| " + " | ".join(row) + " |" for row in rows]
@@ -117,11 +125,17 @@ def absent(everybody: Sequence[Entrant], shown: Sequence[str], extra: str = "pee
     for one in everybody:
         if one.missing:
             stands = "its kept runs are shown" if one.name in shown else "absent"
-            lines.append(f"{one.name}: {stands}; not installed: {', '.join(one.missing)} (pip install '.[{extra}]')")
+            why = f"not installed: {', '.join(one.missing)} (pip install '.[{extra}]')"
+            lines.append(f"{one.name}: {stands}; {f'made by {FORMER[one.name]}' if one.name in FORMER else why}")
     return "\n".join(lines)
 
 
-def report(found: Cells, standings: Sequence[Standing], everybody: Sequence[Entrant]) -> str:
+def report(
+    found: Cells,
+    standings: Sequence[Standing],
+    differences: Sequence[RankDifference],
+    everybody: Sequence[Entrant],
+) -> str:
     """Everything that is printed."""
     if not found:
         return "Nothing to compare: no task and seed has a run of everyone."
@@ -130,6 +144,11 @@ def report(found: Cells, standings: Sequence[Standing], everybody: Sequence[Entr
         parts.append(
             "Geometric mean of the regret, the default's as a multiple of the best peer's, one-sided 95 % bounds:\n"
             + "\n".join(align_numbers(standing_rows(standings)))
+        )
+    if differences:
+        parts.append(
+            "Difference in mean rank, below 0 where the default is better, one-sided 95 % bounds:\n"
+            + "\n".join(align_numbers(difference_rows(differences)))
         )
     parts += [RULES, absent(everybody, names(found))]
     return "\n\n".join(filter(None, parts))

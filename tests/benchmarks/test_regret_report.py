@@ -120,6 +120,25 @@ def test_the_default_meets_the_best_peer_seed_by_seed():
     assert (one.difference, one.low, one.high) == pytest.approx(ranks.bounds(np.log([2.0, 1.0, 4.0])))
 
 
+def test_the_difference_in_mean_rank_is_taken_seed_by_seed():
+    regrets = {"default": (1.0, 3.0), "default 0.1": (2.0, 2.0), "random": (3.0, 1.0)}  # in seeds 0 and 1
+    rows = [
+        row(task, entrant, seed, simple=of_seed[seed])
+        for task in ("branin", "hartmann6")
+        for entrant, of_seed in regrets.items()
+        for seed in (0, 1)
+    ]
+    (found,) = ranks.rank_differences(ranks.cells(rows), "default", ["default 0.1", "nobody"])
+    assert (found.other, found.seeds) == ("default 0.1", 2)
+    assert (found.difference, found.low, found.high) == pytest.approx(ranks.bounds(np.array([-1.0, 1.0])))
+
+
+def test_runs_of_an_earlier_version_are_kept_and_never_made_again():
+    former = entrants()["default 0.1"]
+    assert (former.own, former.missing) == (True, ("belated 0.1",))
+    assert report.absent([former], ["default 0.1"]) == "default 0.1: its kept runs are shown; made by belated 0.1"
+
+
 def test_regret_of_zero_has_a_logarithm():
     rows = [row(seed=s, simple=0.0) for s in (0, 1)] + [row(entrant="random", seed=s, simple=1.0) for s in (0, 1)]
     (one,) = ranks.standings(ranks.cells(rows), "default", ["random"])
@@ -283,4 +302,4 @@ def test_numbers_have_three_figures():
 
 
 def test_nothing_to_compare_is_said():
-    assert report.report({}, [], [Entrant("x", False, "", PEERS)]).startswith("Nothing to compare")
+    assert report.report({}, [], [], [Entrant("x", False, "", PEERS)]).startswith("Nothing to compare")

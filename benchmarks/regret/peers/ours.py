@@ -17,6 +17,7 @@ from belated.simulation.task import Task
 CANDIDATE = "default"
 SILENCES = {CANDIDATE: "unknown"} | {f"default ({silence})": silence for silence in ("waiting", "fading", "floor")}
 ENTRANTS = (*SILENCES, *PAPER)
+FORMER = {"default 0.1": "belated 0.1"}  # what an earlier version chose: its runs are kept, and are not made again
 
 
 def study(name: str, task: Task, patience: int, counts: RegretKind, initial: int, seed: int) -> Study:
