@@ -195,6 +195,8 @@ def run(
     Ctrl-C is safe: the same command goes on where it stopped. Every run is a study named panel.curve.reading.seed, and
     you can look into it: belated show fig1c.GP-UCB-SDF.text.3 --store sqlite:///paper-runs/runs.db
     """
+    from reproduction.runs_folder import hold_folder
+
     count = QUICK_RUNS if quick and runs is None else runs
     processes = count_cores() if workers is None else workers
     for name, value in (("runs", count), ("workers", processes)):
@@ -205,7 +207,7 @@ def run(
     if panels and not any(reading in wanted for panel in panels for reading in panel.readings):
         raise InvalidInput(f"none of these panels has a {wanted[0]} reading; those of the paper have")
     folder.mkdir(parents=True, exist_ok=True)
-    with _open_executor(executor) as pool:
+    with hold_folder(folder), _open_executor(executor) as pool:
         if panels:
             place = f"sqlite:///{folder}/runs.db" if url is None else url
             _run_panels(panels, count, wanted, quick, folder, place, processes, pool)

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from belated.errors import InvalidInput
 from belated.execution.parallel import run_in_parallel
 from reproduction.curves import CurveKey, CurveRun, Curves, Series, group_runs, read_curves, write_curves
 from reproduction.panel_run import RunJob, RunResult, run_job
 from reproduction.run_costs import RunCost, read_costs, write_costs
 
 COSTS = "costs.csv"
+HELD = "running"  # a file that is locked while runs are made
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Keep others from making runs in the same folder: two processes in one study would mix their rounds."""
+    with (folder / HELD).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InvalidInput(f"another process is making runs in {folder}; wait for it, or use --workers") from None
+        yield
 
 
 def locate_curve(folder: Path, key: CurveKey, seed: int) -> Path:

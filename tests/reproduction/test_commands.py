@@ -15,6 +15,7 @@ import belated
 from reproduction.archive import Archive, write_archive
 from reproduction.commands import FOLDER, KEPT, main
 from reproduction.panels import ALL_PANELS, PANELS, Panel
+from reproduction.runs_folder import hold_folder
 from tests.reproduction.made_up_curves import make_curves
 
 
@@ -118,6 +119,14 @@ def test_without_runs_the_kept_curves_are_reported_again(tmp_path: Path, monkeyp
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_folder_takes_the_runs_of_one_command_at_a_time(tmp_path: Path) -> None:
+    with hold_folder(tmp_path):
+        said = shell("run", "fig1a", "--quick", "--folder", str(tmp_path))
+    assert said.exit_code == 2
+    assert said.output == f"Error: another process is making runs in {tmp_path}; wait for it, or use --workers\n"
+    assert not (tmp_path / "runs.db").exists()
 
 
 def test_runs_go_to_an_executor_that_is_named(tmp_path: Path, shorter: None) -> None:
