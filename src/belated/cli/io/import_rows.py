@@ -17,7 +17,7 @@ import numpy as np
 
 from belated import Study, Trial
 from belated.cli.io.count_rows import counts_people, import_counts
-from belated.cli.io.edits import Edit, UnexplainedEdits, collect_past, find_edits, has_ended, is_same_trial
+from belated.cli.io.edits import Edit, collect_past, find_edits, has_ended, is_same_trial, refuse_edits
 from belated.cli.io.files import FileRow, LineErrors
 from belated.cli.io.history import HistoryStep, collect_steps, find_missing, find_untold, repeat_event
 from belated.cli.io.rows import TABLES, TrialIdentity, TrialRow, identify, make_key, open_rows, parse_row
@@ -27,6 +27,8 @@ from belated.record.signing import NOBODY, Signature
 from belated.record.state import OUTSIDE
 from belated.validation import format_names
 from belated.wording import format_count
+
+DRY = "a dry run"  # the reason of amendments that are not recorded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +177,7 @@ def import_rows(
     queue.run_until(math.inf)
     errors.refuse()
     if edits and reason is None:
-        raise UnexplainedEdits(errors.source, edits)
+        refuse_edits(errors.source, edits)
     for edit in edits:
         with errors.collect(edit.line):
             study.amend(edit.number, reason=reason or "", by=signature.by, **edit.changes)
