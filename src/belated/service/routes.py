@@ -41,6 +41,7 @@ from belated.validation import format_value
 
 STATUSES = ("pending", "heard", "late", "expired", "failed", "counted")
 PIECE = 65536  # characters of a file that is sent
+LINES = "application/x-ndjson"
 ORDERS = ("number", "-number", "outcome", "-outcome")
 STUDY_PARAMETER = {
     "name": "study",
@@ -106,7 +107,7 @@ def describe(
     *,
     required: tuple[str, ...] = (),
     of_study: bool = True,
-    kind: str = "application/json",
+    kinds: tuple[str, ...] = ("application/json",),
 ) -> dict[str, Any]:
     """What the OpenAPI document says of an address."""
     parameters: list[Any] = [STUDY_PARAMETER] if of_study else []
@@ -115,7 +116,7 @@ def describe(
     return {
         "parameters": parameters,
         "security": SECURITY,
-        "responses": {"200": {"description": "done", "content": {kind: {"schema": answer}}}},
+        "responses": {"200": {"description": "done", "content": {kind: {"schema": answer} for kind in kinds}}},
     }
 
 
@@ -276,7 +277,7 @@ def make_router(service: Service) -> APIRouter:
                 raise InvalidInput(f"format must be csv or jsonl (got {format_value(kind)})")
             trials = study.trials()
             pieces = format_csv(study, trials) if kind == "csv" else format_json_lines(trials, study.events())
-            media = "text/csv; charset=utf-8" if kind == "csv" else "application/x-ndjson"
+            media = "text/csv; charset=utf-8" if kind == "csv" else LINES
             shown = {"Content-Disposition": f'attachment; filename="{study.name}.{kind}"'}
             return StreamingResponse(join_pieces(pieces), media_type=media, headers=shown)
 
@@ -309,9 +310,11 @@ def make_router(service: Service) -> APIRouter:
             "after": schemas.WHOLE, "hash": schemas.WORDS, "limit": schemas.WHOLE, "rows": schemas.FLAG,
         }))  # fmt: skip
     add("/studies/{study}/stream", "GET", "stream", "What happens, as it happens: server-sent events.", follow,
-        describe(schemas.WORDS, {"after": schemas.WHOLE}, kind="text/event-stream"))  # fmt: skip
+        describe(schemas.WORDS, {"after": schemas.WHOLE}, kinds=("text/event-stream",)))  # fmt: skip
     add("/studies/{study}/export", "GET", "to_dataframe", "Every trial, as CSV or JSON lines.", export,
-        describe(schemas.WORDS, {"format": {"type": "string", "enum": ["csv", "jsonl"]}}, kind="text/csv"))  # fmt: skip
+        describe(
+            schemas.WORDS, {"format": {"type": "string", "enum": ["csv", "jsonl"]}}, kinds=("text/csv", LINES),
+        ))  # fmt: skip
 
     for verb in LOOKS:
         extra = describe(verb.answer, verb.fields if verb.method == "GET" else None, required=verb.required)
