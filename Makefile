@@ -70,8 +70,8 @@ bench: $(STAMP)  ## measure the speed of an ask, as ratios measured in one run
 bench-ledger: $(STAMP)  ## measure ask + tell on SQLite and PostgreSQL from 1 and 16 processes, beside Optuna and bare appends
 	@$(PY) -m benchmarks.ledger
 
-bench-service: $(STAMP)  ## measure tells, asks and pages over HTTP, beside bare appends and Optuna's proxy; QUICK=1: minutes
-	@$(PY) -m benchmarks.service $(if $(QUICK),--quick)
+bench-service: $(STAMP)  ## measure tells, asks and pages over HTTP, beside bare appends and Optuna's proxy; QUICK=1: minutes; SOAK=300: many clients for so long
+	@$(PY) -m benchmarks.service $(if $(QUICK),--quick) $(if $(SOAK),--soak $(SOAK))
 
 bench-regret: $(STAMP).peers  ## measure the regret on public tasks, ours and other packages'; QUICK=1: ten minutes
 	@$(PY) -m benchmarks.regret $(if $(QUICK),--quick)

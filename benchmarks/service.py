@@ -1,14 +1,17 @@
 """What a server costs: tells, asks and pages over HTTP, beside bare appends and Optuna's gRPC storage proxy.
 
     python -m benchmarks.service [--quick] [--folder FOLDER] [--no-postgres] [--no-optuna]
+    python -m benchmarks.service --soak 300 [--no-postgres]
 
 pairs/s     ask + tell pairs of all clients together, in four processes at most, all on one study
 calls/s     of all clients together, each in a thread of this process
 p50, p99    of the time that one call takes, seen by the client
+first paint how long chromium waits for the first words of a study's page, in a new window with nothing cached
 of appends  pairs/s as a share of bare appends of the same events, in the same run: no server, no reading, no choice
 
 Pairs are of space-filling queries, so that they measure the service. "ask, n = 100" is the default algorithm on a study
-with 100 outcomes. Everything is on one machine: clients and server share its cores.
+with 100 outcomes. A soak is many clients at once that ask, tell, read and follow for so many seconds; then the record
+is compared with what they did. Everything is on one machine: clients and server share its cores.
 """
 
 from __future__ import annotations
@@ -25,16 +28,19 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 
 import belated
+from belated.record.check import find_faults
 from belated.record.ledger import open_store
 from belated.record.ledger.calls import ServerConnection
 from benchmarks.ledger import (
@@ -69,11 +75,13 @@ class ServicePlan:
     seconds: float = 10.0
     outcomes: int = 100
     trials: int = 1000  # of the study whose pages are read
+    painted: tuple[int, ...] = (100, 10_000)  # trials of the studies whose pages are painted
+    paints: int = 9
     postgres: bool = True
     optuna: bool = True
 
 
-QUICK = ServicePlan(clients=(1, 4), seconds=1.0, outcomes=20, trials=100)
+QUICK = ServicePlan(clients=(1, 4), seconds=1.0, outcomes=20, trials=100, painted=(100,), paints=3)
 
 
 @contextmanager
@@ -194,7 +202,11 @@ def call_often(make: Callable[[], Callable[[], object]], clients: int, seconds: 
 
     def work() -> None:
         mine, call = list[float](), make()
-        call()
+        try:
+            call()
+        except Exception as error:
+            with lock:
+                errors[brief(error)] += 1
         start.wait()
         until = time.perf_counter() + seconds
         while (before := time.perf_counter()) < until:
@@ -279,15 +291,135 @@ def tell_while_asking(store: str, url: str, plan: ServicePlan) -> tuple[dict[str
             thread.join()
 
 
+# First paint ----------------------------------------------------------------------------------------------------------
+
+
+WAIT_FOR_PAINT = """() => new Promise(done => {
+  const look = list => list.getEntriesByName("first-contentful-paint").forEach(found => done(found.startTime));
+  new PerformanceObserver(look).observe({ type: "paint", buffered: true });
+})"""
+
+
+def can_paint() -> bool:
+    return find_spec("playwright") is not None and shutil.which("chromium") is not None
+
+
+def measure_paint(plan: ServicePlan, place: Place) -> Iterator[Line]:
+    """How long a study's page takes until something is seen, after a first visit that is not counted."""
+    if not can_paint():
+        return
+    from playwright.sync_api import sync_playwright
+
+    store = place.url("belated", "service-paint")
+    for trials in plan.painted:
+        fill_study(store, f"painted-{trials}", trials)
+    with serve(store) as url, sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for trials in plan.painted:
+            took = [paint(chromium, f"{url}/studies/painted-{trials}") for _ in range(plan.paints + 1)][1:]
+            cells = {"median ms": float(np.median(took)), "slowest ms": max(took), "errors": 0.0}
+            yield Line(f"first paint of a study's page, {place.title}", f"{trials} trials", cells)
+        chromium.close()
+
+
+def paint(chromium: Any, address: str) -> float:
+    """Milliseconds until the first words are seen, in a new window."""
+    window = chromium.new_context()
+    try:
+        page = window.new_page()
+        page.goto(address, wait_until="commit")
+        return float(page.evaluate(WAIT_FOR_PAINT))
+    finally:
+        window.close()
+
+
+# A soak ---------------------------------------------------------------------------------------------------------------
+
+
+def soak(place: Place, seconds: float, clients: int = 4) -> Iterator[Line]:
+    """Clients that ask, tell, read and follow all the time; each kind has its line, and the record has the last one."""
+    store, section = place.url("belated", "service-soak"), f"a soak of {seconds:g} s, {place.title}"
+    fill_study(store, FULL, 100)
+    with belated.Study.create(store, "pairs", space=SPACE, silence="unknown", initial=10**9, seed=0):
+        pass
+    told = list[int]()  # numbers of the trials whose outcome was taken
+    with serve(store) as url:
+        wait_for_workers(url, "pairs")
+        kinds: dict[str, Callable[[], Callable[[], object]]] = {
+            "ask + tell": lambda: make_pair(url, "pairs", told),
+            f"ask, n >= 100, {clients} clients": lambda: belated.Study.open(url, FULL).ask,
+            "a page of trials": lambda: make_get(url, f"/api/studies/{FULL}/trials?limit=100"),
+            "the dashboard": lambda: make_get(url, f"/studies/{FULL}"),
+            "a stream, its beginning": lambda: make_stream(url, "pairs"),
+            "an export": lambda: make_get(url, "/api/studies/pairs/export"),
+        }
+        found: dict[str, tuple[dict[str, float], str]] = {}
+
+        def run(kind: str) -> None:
+            found[kind] = call_often(kinds[kind], clients if kind.startswith("ask") else 1, seconds)
+
+        threads = [threading.Thread(target=run, args=(kind,)) for kind in kinds]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    none = (Goal("errors", "<=", 0),)
+    for kind in kinds:
+        cells, error = found[kind]
+        yield Line(section, kind, {"calls": cells["calls/s"] * seconds, **cells}, none, error)
+    with belated.Study.open(store, "pairs") as study:
+        lost = [number for number in told if study.trial(number).outcome is None]
+        twice = len(told) - len(set(told))
+        faults = find_faults(study.original_settings, study.events())
+    cells = {"calls": float(len(told)), "errors": float(len(lost) + twice + len(faults))}
+    yield Line(section, "the record: every pair is there, nothing is wrong", cells, none, "; ".join(faults[:1]))
+
+
+def wait_for_workers(url: str, name: str) -> None:
+    """Ask until the processes that choose have started."""
+    for _ in range(20):
+        with suppress(belated.Unreachable):
+            belated.Study.open(url, name).ask()
+            return
+
+
+def make_pair(url: str, name: str, told: list[int]) -> Callable[[], object]:
+    study = belated.Study.open(url, name)
+    return lambda: told.append(study.tell(study.ask(), 0.5).number)
+
+
+def make_get(url: str, path: str) -> Callable[[], object]:
+    connection = ServerConnection(url)
+    return lambda: connection.get(path)
+
+
+def make_stream(url: str, name: str) -> Callable[[], object]:
+    """How one client follows a study, and leaves after the first words."""
+
+    def follow() -> None:
+        with urlopen(f"{url}/api/studies/{name}/stream", timeout=30) as answer:  # noqa: S310
+            if not answer.readline().startswith(b"retry:"):
+                raise ValueError("this is no stream")
+
+    return follow
+
+
 def measure(plan: ServicePlan, folder: Path, say: Callable[[str], None] = lambda words: None) -> list[Line]:
     """Every line of the table."""
+    parts = (measure_pairs, measure_calls, measure_paint)
+    return measure_places(lambda place: (line for part in parts for line in part(plan, place)), plan, folder, say)
+
+
+def measure_places(
+    measure_one: Callable[[Place], Iterable[Line]], plan: ServicePlan, folder: Path, say: Callable[[str], None]
+) -> list[Line]:
+    """The lines of each place, one after the other."""
     lines = list[Line]()
 
     def at(place: Place) -> None:
-        for measure_some in (measure_pairs, measure_calls):
-            for line in measure_some(plan, place):
-                lines.append(line)
-                say(f"{line.section}: {line.subject}")
+        for line in measure_one(place):
+            lines.append(line)
+            say(f"{line.section}: {line.subject}")
 
     at(sqlite_in(folder))
     if plan.postgres:
@@ -301,6 +433,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="the smallest sizes, to see that it runs")
     parser.add_argument("--no-postgres", action="store_true", help="SQLite only")
     parser.add_argument("--no-optuna", action="store_true", help="without Optuna's proxy beside it")
+    parser.add_argument("--soak", type=float, metavar="SECONDS", help="nothing but a soak of so long")
     parser.add_argument("--seconds", type=float, help="of each measurement")
     parser.add_argument(
         "--folder", type=Path, help="a folder on the disk to measure; a new one is made in it, and removed"
@@ -314,12 +447,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if plan.optuna and (find_spec("optuna") is None or find_spec("grpc") is None):
         print("Optuna's proxy is left out: pip install optuna grpcio protobuf")
         plan = replace(plan, optuna=False)
+    if not can_paint():
+        print("First paint is left out: pip install playwright, apt install chromium")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     folder = Path(tempfile.mkdtemp(prefix="belated-service-", dir=chosen.folder))
     folder.chmod(0o755)  # PostgreSQL's user passes through it
     began = time.perf_counter()
     try:
-        lines = measure(plan, folder, lambda words: print(words, file=sys.stderr))
+        say = partial(print, file=sys.stderr)
+        if chosen.soak is not None:
+            lines = measure_places(lambda place: soak(place, chosen.soak), plan, folder, say)
+        else:
+            lines = measure(plan, folder, say)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(table(lines))

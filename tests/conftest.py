@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.examples import USUAL
 from tests.support.postgres import NoPostgres, Server, serve
-from tests.support.studies import DURABLE, KINDS, SERVER, Place
+from tests.support.studies import DURABLE, KINDS, SERVER, SERVER_OF_POSTGRES, Place
 
 # A shell starts what runs in the background with Ctrl-C ignored; tests that send it need it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -87,7 +87,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         yield place
 
 
-@pytest.fixture(params=(*DURABLE, SERVER))
+@pytest.fixture(params=(*DURABLE, SERVER, SERVER_OF_POSTGRES))
 def durable(request: pytest.FixtureRequest) -> Iterator[Place]:
     """A place of each kind that outlives its process."""
     with Place.at(request.param, request) as place:

@@ -17,12 +17,19 @@ from belated.record.events import Event, Told
 from belated.record.ledger.chain import Head, Written
 from belated.record.ledger.memory import MemoryLedger
 from tests.support.interrupts import interrupt_at, list_positions
-from tests.support.studies import NEAR, Place, state_of
+from tests.support.studies import DURABLE, NEAR, Place, state_of
 
 
 @pytest.fixture(params=NEAR)
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """Not at a server: an interrupt strikes instructions of this process."""
+    with Place.at(request.param, request) as place:
+        yield place
+
+
+@pytest.fixture(params=DURABLE)
+def durable(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """Nor here: a server goes on with a call whose client was interrupted."""
     with Place.at(request.param, request) as place:
         yield place
 

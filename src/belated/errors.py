@@ -64,6 +64,10 @@ class NothingToUndo(BelatedError, LookupError):
     """There is nothing of this person to undo."""
 
 
+class UnexplainedEdits(InvalidInput):
+    """Rows of a file differ from the record, and nobody said why; the lines after the first say which."""
+
+
 class Unreadable(BelatedError, OSError):
     """This is not a store of belated, or one that this version cannot read."""
 

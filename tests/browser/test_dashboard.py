@@ -298,7 +298,7 @@ def test_a_table_is_tried_before_it_is_imported(anna: Person, lab: Study, tmp_pa
     page = anna.open(lab, "/add")
     page.get_by_label("File").set_input_files(wrong)
     page.get_by_role("button", name="Try it, without writing").click()
-    expect(page.get_by_role("alert")).to_contain_text("upload.csv:3: ")
+    expect(page.get_by_role("alert")).to_contain_text("wrong.csv:3: ")
     page.get_by_label("File").set_input_files(right)
     page.get_by_role("button", name="Try it, without writing").click()
     expect(page.locator("#import-words")).to_contain_text(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import belated
+from belated.record.events import Asked
 from tests.cli.shell import SPACE, STORE, check_refused, invoke, open_lab, run_json
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
@@ -270,3 +271,20 @@ def test_a_cut_line_that_is_wrong_says_both() -> None:
     Path("past.csv").write_text("x,act,outcome\n0.5,relu,1\n0.25,ta")
     stderr = invoke("import", "past.csv", code=2).stderr
     assert "past.csv:3: there must be 3 cells (got 2); this last line has no newline: the file may be cut off" in stderr
+
+
+def test_whoever_imports_a_table_signs_all_of_it() -> None:
+    invoke("new", "lab", *SPACE)
+    Path("past.csv").write_text(
+        "x,act,outcome,asked_at,told_at,failure\n"
+        "0.5,relu,1,,,\n0.6,relu,2,2026-03-01,2026-03-02,\n0.7,relu,,2026-03-01,,lost\n"
+    )
+    invoke("import", "past.csv", "--by", "anna")
+    events = open_lab().events()
+    assert len(events) == 6
+    assert {event.by for event in events} == {"anna"}
+    invoke("export", "lab", "--out", "lab.jsonl")
+    invoke("new", "copy", *SPACE)
+    invoke("import", "copy", "lab.jsonl", "--by", "bert")
+    ends = [e for e in belated.Study.open(STORE, "copy").events() if not isinstance(e, Asked)]
+    assert {event.by for event in ends} == {"anna"}  # JSON lines say it themselves

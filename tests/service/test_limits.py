@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from http.client import HTTPConnection
 
 import pytest
 
@@ -13,7 +15,8 @@ from belated import Real, Study
 from belated.service.limits import Limits
 from tests.support.servers import Running, run_server
 
-SMALL = Limits(body=2_000, upload=4_000, rows=3, batch=2, page=2, streams=1, rate=40.0)
+SMALL = Limits(body=2_000, upload=4_000, rows=3, batch=2, page=2, streams=1, rate=10.0)
+CHUNKED = {"Transfer-Encoding": "chunked"}
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +44,16 @@ def test_too_much_at_once_is_refused_with_the_limit(server: Running, verb: str, 
     assert refused.json["error"]["message"] == sentence
 
 
+def test_a_file_has_a_limit_whether_its_size_is_stated_or_not(server: Running) -> None:
+    path, rows = "/api/studies/lab/import?name=past.csv", b"x,outcome\n" + b"0.5,1\n" * 1_000
+    assert server.call("POST", path, rows).json["error"]["message"] == "a body may have 4000 bytes (got 6010)"
+    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=10)
+    connection.request("POST", path, iter([rows[:3000], rows[3000:]]), encode_chunked=True, headers=CHUNKED)
+    refused = connection.getresponse()
+    assert json.loads(refused.read())["error"]["message"] == "a body may have 4000 bytes (got more)"
+    connection.close()
+
+
 def test_a_page_has_a_limit(server: Running) -> None:
     assert (
         server.call("GET", "/api/studies/lab/trials?limit=3").json["error"]["message"] == "limit must be 1 to 2 (got 3)"
@@ -51,5 +64,5 @@ def test_too_often_is_refused_with_the_limit(server: Running) -> None:
     answers = [server.call("GET", "/api/studies/lab/trials/1") for _ in range(250)]
     refused = [each for each in answers if each.status == 429]
     assert refused
-    assert "a token may make 40 calls in a second" in refused[0].json["error"]["message"]
+    assert "a token may make 10 calls in a second" in refused[0].json["error"]["message"]
     assert refused[0].headers["retry-after"] == "1"

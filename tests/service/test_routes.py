@@ -10,7 +10,8 @@ pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
 from belated import Study
-from tests.support.servers import Running, run_server
+from belated.service.routes import join_pieces
+from tests.support.servers import Reply, Running, run_server
 
 SPACE = {"x": {"kind": "real", "low": 0, "high": 1}}
 
@@ -90,3 +91,54 @@ def test_a_study_is_found_by_its_id_after_a_rename(server: Running, lab: str) ->
     assert server.call("GET", lab).status == 404
     assert server.call("GET", f"/api/studies/id:{identity}").json["name"] == f"{identity}-new"
     assert Study.open(server.store, f"{identity}-new").rounds == 0
+
+
+CSV = b"x,outcome\n0.5,0.7\n0.25,0.1\n"
+
+
+def send(server: Running, lab: str, query: str, body: bytes, token: str | None = None) -> Reply:
+    kind = {"Content-Type": "application/octet-stream"}
+    return server.call("POST", f"{lab}/import?{query}", body, token=token, headers=kind)
+
+
+def test_a_file_is_sent_as_it_is_tried_and_imported_once(server: Running, lab: str) -> None:
+    would = send(server, lab, "name=past.csv&dry_run=true", CSV).json
+    assert would["sentence"] == "Would import 2 rows: 2 new trials, 0 here before, 2 outcomes"
+    assert server.call("GET", f"{lab}/trials").json["total"] == 0
+    assert send(server, lab, "name=past.csv", CSV).json["new"] == 2
+    assert send(server, lab, "name=past.csv", CSV).json["known"] == 2
+    mapped = send(server, lab, "name=a.csv&map=y%3Doutcome&map=who%3D", b"x,y,who\n0.75,0.2,anna\n").json
+    assert (mapped["told"], mapped["left_out"], mapped["remarks"]) == (1, ["who"], [])
+    lines = b'{"params": {"x": 0.125}, "outcome": 0.3}\n'
+    assert send(server, lab, "name=more.jsonl", lines).json["told"] == 1
+    assert server.call("GET", f"{lab}/trials").json["total"] == 4
+
+
+def test_a_wrong_file_is_refused_by_the_name_that_its_sender_gave(server: Running, lab: str) -> None:
+    refused = send(server, lab, "name=past.csv", b"x,outcome\n0.5,0.7\n0.5,high\n")
+    assert (refused.status, refused.json["error"]["code"]) == (400, "invalid_input")
+    assert refused.json["error"]["message"].splitlines() == [
+        "nothing was recorded: a line is wrong",
+        "  past.csv:3: outcome must be a number (got 'high')",
+    ]
+    said = send(server, lab, "name=past.txt", CSV).json["error"]["message"]
+    assert said == "FILE must end in .csv, .xlsx or .jsonl (got past.txt)"
+    assert send(server, lab, "", CSV).json["error"]["message"] == "name must be given (got nothing)"
+    assert server.call("POST", f"{lab}/import?name=a.csv&file=/etc/passwd", CSV).status == 400  # it is no field
+    assert server.call("GET", f"{lab}/trials").json["total"] == 0
+
+
+def test_an_edited_export_needs_a_reason(server: Running, lab: str) -> None:
+    server.call("POST", f"{lab}/ask", {})
+    server.call("POST", f"{lab}/tell", {"trial": 1, "value": 0.5})
+    edited = server.call("GET", f"{lab}/export").body.replace(b",0.5,", b",0.75,")
+    refused = send(server, lab, "name=lab.csv", edited)
+    assert (refused.status, refused.json["error"]["code"]) == (400, "unexplained_edits")
+    assert "lab.csv:2: trial 1: the outcome is 0.75, not 0.5" in refused.json["error"]["message"]
+    assert send(server, lab, "name=lab.csv&amend=a%20typo", edited).json["amended"] == 1
+    assert server.call("GET", f"{lab}/trials/1").json["outcome"] == 0.75
+
+
+def test_a_file_is_sent_in_pieces_that_are_not_too_small() -> None:
+    assert list(join_pieces(["ab", "cd", "e", "", "fgh", "i"], least=3)) == ["abcd", "efgh", "i"]
+    assert list(join_pieces([])) == []

@@ -32,7 +32,7 @@ ELSEWHERE = {
     "optimize_async": "ask and tell, from where the function is",
     "disconnect": "a client's own",
 }
-BESIDE = {"append": "belated import and tell --csv", "import": "belated import", "chart": "the charts of the pages"}
+BESIDE = {"append": "belated tell --csv and fail --csv", "import": "belated import", "chart": "the charts of the pages"}
 
 
 def test_every_public_method_has_an_address() -> None:

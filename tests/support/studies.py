@@ -21,6 +21,7 @@ from belated.record.state import State
 POSTGRES = pytest.param("postgres", marks=pytest.mark.faults)
 DURABLE = ("sqlite", POSTGRES)
 SERVER = pytest.param("server", marks=pytest.mark.faults)  # a server of belated's, on a SQLite file
+SERVER_OF_POSTGRES = pytest.param("server of postgres", marks=pytest.mark.faults)
 NEAR = ("memory", *DURABLE)
 KINDS = (*NEAR, SERVER)
 GRID = belated.Points([i / 20 for i in range(21)])
@@ -55,8 +56,10 @@ class Place:
             url = f"sqlite:///{request.getfixturevalue('tmp_path')}/lab.db"
         elif kind == "postgres":
             url = request.getfixturevalue("postgres_url")
-        elif kind == "server":
-            with cls._serve(f"sqlite:///{request.getfixturevalue('tmp_path')}/lab.db") as place:
+        elif kind.startswith("server"):
+            folder = request.getfixturevalue("tmp_path")
+            store = f"sqlite:///{folder}/lab.db" if kind == "server" else request.getfixturevalue("postgres_url")
+            with cls._serve(store) as place:
                 yield place
             return
         place = cls(url)

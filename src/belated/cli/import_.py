@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -24,9 +24,9 @@ from belated.cli._common import (
 )
 from belated.cli._questions import is_terminal
 from belated.cli.io.cells import parse_time
-from belated.cli.io.edits import Edit, UnexplainedEdits
 from belated.cli.io.files import LineErrors
 from belated.cli.io.import_rows import (
+    DRY,
     ImportCounts,
     describe_aging,
     describe_early,
@@ -36,12 +36,12 @@ from belated.cli.io.import_rows import (
 )
 from belated.cli.io.optuna_rows import list_optuna_rows, read_optuna_study
 from belated.cli.io.transaction import apply_at_once
+from belated.cli.io.uploads import send_file
 from belated.cli.new import list_existing
-from belated.errors import InvalidInput
+from belated.errors import InvalidInput, UnexplainedEdits
+from belated.record.ledger import is_server
 from belated.record.signing import Signature, require_reason
 from belated.validation import format_names
-
-DRY = "a dry run"  # the reason of amendments that are not recorded
 
 
 @click.command("import")
@@ -122,6 +122,8 @@ def import_(
         name = find_name(url, name)
 
         def import_table(reason: str | None) -> ImportCounts:
+            if is_server(url):
+                return send_file(url, name, path, until, mapped, signature, reason, dry=dry_run)
             return change(name, lambda study: import_file(study, path, until, mapped, signature, reason))
 
         try:
@@ -129,7 +131,7 @@ def import_(
         except UnexplainedEdits as found:
             if in_json or not is_terminal():
                 raise
-            counts = import_table(ask_reason(found.edits))
+            counts = import_table(ask_reason(found))
         warn_of_cut_line(path)
         if early := describe_early(counts):
             print_warning(early)
@@ -140,11 +142,11 @@ def import_(
     print_result(asdict(counts), in_json, lambda: describe_import(counts, dry=dry_run))
 
 
-def ask_reason(edits: Sequence[Edit]) -> str:
+def ask_reason(found: UnexplainedEdits) -> str:
     """Show what was edited, and ask why."""
-    for edit in edits:
-        click.echo(f"line {edit.line}, {edit}")
-    what = "this as an amendment" if len(edits) == 1 else f"these as {len(edits)} amendments"
+    _, *lines = str(found).splitlines()
+    click.echo("\n".join(lines))
+    what = "this as an amendment" if len(lines) == 1 else "these as amendments"
     click.confirm(f"Record {what}?", abort=True)
     return require_reason(click.prompt("Why?"))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from belated.cli.io.cells import parse_time
@@ -18,18 +20,27 @@ DEEPEST = 64  # brackets inside brackets
 
 async def read_body(request: Request, most: int) -> bytes:
     """The body of a call, if it is not too long."""
-    stated = request.headers.get("content-length", "0")
-    parts, size = list[bytes](), int(stated) if stated.isdigit() else 0
-    if size <= most:
-        size = 0
-        async for part in request.stream():
-            size += len(part)
-            if size > most:
-                break
-            parts.append(part)
-    if size > most:
-        raise TooLarge(f"a body may have {most} bytes (got {'more' if not stated.isdigit() else stated})")
-    return b"".join(parts)
+    return b"".join([piece async for piece in read_pieces(request, most)])
+
+
+async def receive_file(request: Request, path: Path, most: int) -> None:
+    """Write the body of a call to a file, piece by piece, if it is not too long."""
+    with path.open("wb") as file:
+        async for piece in read_pieces(request, most):
+            await run_in_threadpool(file.write, piece)
+
+
+async def read_pieces(request: Request, most: int) -> AsyncIterator[bytes]:
+    """The body of a call as it comes, as long as it is not too long."""
+    stated = request.headers.get("content-length", "")
+    size, got = 0, stated if stated.isdigit() else "more"
+    if stated.isdigit() and int(stated) > most:
+        raise TooLarge(f"a body may have {most} bytes (got {got})")
+    async for piece in request.stream():
+        size += len(piece)
+        if size > most:
+            raise TooLarge(f"a body may have {most} bytes (got {got})")
+        yield piece
 
 
 def read_object(body: bytes, content_type: str | None) -> dict[str, Any]:
@@ -116,15 +127,22 @@ def read_arguments(plain: Mapping[str, Any]) -> dict[str, Any]:
     return {name: READERS[name](each) if name in READERS else each for name, each in given.items()}
 
 
-def read_query(request: Request, fields: Mapping[str, Callable[[str, str], Any]]) -> dict[str, Any]:
-    """What stands behind the ? of an address."""
+def read_query(
+    request: Request, fields: Mapping[str, Callable[[str, str], Any]], several: Collection[str] = ()
+) -> dict[str, Any]:
+    """What stands behind the ? of an address. Of those named in `several` there may be more than one: a list."""
     pairs = request.query_params.multi_items()
-    names = [name for name, _ in pairs]
     check_fields(dict(pairs), fields)
-    for name in names:
-        if names.count(name) > 1:
+    found: dict[str, Any] = {}
+    for name, text in pairs:
+        value = fields[name](text, name)
+        if name in several:
+            found.setdefault(name, []).append(value)
+        elif name in found:
             raise InvalidInput(f"{name} must be given once")
-    return {name: fields[name](text, name) for name, text in pairs}
+        else:
+            found[name] = value
+    return found
 
 
 def parse_whole(text: str, what: str) -> int:
@@ -143,6 +161,11 @@ def parse_number(text: str, what: str) -> float:
 def parse_words(text: str, what: str) -> str:
     if not text.isprintable():
         raise InvalidInput(f"{what} must be printable (got {format_value(text)})")
+    return text
+
+
+def parse_lines(text: str, what: str) -> str:
+    """Text as it is; whoever takes it checks it."""
     return text
 
 

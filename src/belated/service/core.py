@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -46,13 +48,20 @@ class Service:
         self.rates = Rates(self.limits.rate)
 
     async def do(
-        self, person: Person, identity: str, name: str, arguments: Mapping[str, Any], key: str | None = None
+        self,
+        person: Person,
+        identity: str,
+        name: str,
+        arguments: Mapping[str, Any],
+        key: str | None = None,
+        file: Path | None = None,
     ) -> Any:
         """Do a verb of a study for somebody who may see it; its answer is plain.
 
         identity  the study's id, of access.find_study
-        key       the same in every attempt: then it is done once"""
-        verb, job = VERBS[name], self.make_job(person, identity, name, arguments, key)
+        key       the same in every attempt: then it is done once
+        file      the path of a file that came with it"""
+        verb, job = VERBS[name], replace(self.make_job(person, identity, name, arguments, key), file=file)
         if verb.place == "here":
             answer = await run_in_threadpool(do_job, self.studies, job)
         else:

@@ -17,7 +17,7 @@ class Limits:
     """What a server takes. Every message that refuses something names its limit."""
 
     body: int = 2_000_000  # bytes of one call
-    upload: int = 20_000_000  # bytes of a file to import
+    upload: int = 50_000_000  # bytes of a file to import, or of events that a client worked out
     rows: int = 10_000  # of add_many, trials of fail, points of posterior, events
     batch: int = 1_000  # queries of one ask
     page: int = 1_000  # trials or events in one answer

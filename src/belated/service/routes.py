@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
@@ -15,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 
 from belated.cli.io.rows import format_csv, format_json_lines
 from belated.errors import InvalidInput
-from belated.record.ledger.calls import KEY, STUDY, write_json
+from belated.record.ledger.calls import FILE, KEY, STUDY, write_json
 from belated.record.ledger.chain import Entry, Head, Tombstone
 from belated.record.ledger.shelf import Shelf
 from belated.remote.wire import to_plain
@@ -28,6 +31,7 @@ from belated.service.bodies import (
     read_body,
     read_object,
     read_query,
+    receive_file,
 )
 from belated.service.core import Service, sign
 from belated.service.creating import create_study
@@ -36,6 +40,8 @@ from belated.service.verbs import LOOKS, WRITING, Verb, do_job
 from belated.validation import format_value
 
 STATUSES = ("pending", "heard", "late", "expired", "failed", "counted")
+PIECE = 65536  # characters of a file that is sent
+LINES = "application/x-ndjson"
 ORDERS = ("number", "-number", "outcome", "-outcome")
 STUDY_PARAMETER = {
     "name": "study",
@@ -101,7 +107,7 @@ def describe(
     *,
     required: tuple[str, ...] = (),
     of_study: bool = True,
-    kind: str = "application/json",
+    kinds: tuple[str, ...] = ("application/json",),
 ) -> dict[str, Any]:
     """What the OpenAPI document says of an address."""
     parameters: list[Any] = [STUDY_PARAMETER] if of_study else []
@@ -110,8 +116,14 @@ def describe(
     return {
         "parameters": parameters,
         "security": SECURITY,
-        "responses": {"200": {"description": "done", "content": {kind: {"schema": answer}}}},
+        "responses": {"200": {"description": "done", "content": {kind: {"schema": answer} for kind in kinds}}},
     }
+
+
+def describe_file(example: str) -> dict[str, Any]:
+    """A body that is a file."""
+    schema = {"type": "string", "format": "binary"}
+    return {"requestBody": {"required": True, "content": {FILE: {"schema": schema, "example": example}}}}
 
 
 def describe_body(fields: Mapping[str, Any], required: tuple[str, ...], example: Mapping[str, Any]) -> dict[str, Any]:
@@ -265,14 +277,18 @@ def make_router(service: Service) -> APIRouter:
                 raise InvalidInput(f"format must be csv or jsonl (got {format_value(kind)})")
             trials = study.trials()
             pieces = format_csv(study, trials) if kind == "csv" else format_json_lines(trials, study.events())
-            media = "text/csv; charset=utf-8" if kind == "csv" else "application/x-ndjson"
+            media = "text/csv; charset=utf-8" if kind == "csv" else LINES
             shown = {"Content-Disposition": f'attachment; filename="{study.name}.{kind}"'}
-            return StreamingResponse(pieces, media_type=media, headers=shown)
+            return StreamingResponse(join_pieces(pieces), media_type=media, headers=shown)
 
         return await run_in_threadpool(work)
 
     for verb in WRITING:  # first: addresses are looked through in order
-        extra = {**describe(verb.answer), **describe_body(verb.fields, verb.required, verb.example)}
+        if verb.takes_file:
+            query = describe(verb.answer, verb.fields, required=verb.required)
+            extra = {**query, **describe_file(verb.example)}
+        else:
+            extra = {**describe(verb.answer), **describe_body(verb.fields, verb.required, verb.example)}
         extra["parameters"] = [*extra["parameters"], KEY_PARAMETER]
         add(f"/studies/{{study}}/{verb.name}", "POST", verb.name, verb.about, _make_endpoint(service, verb), extra)
     add("/studies", "GET", "list_studies", "Every study that the token may see.", list_studies,
@@ -294,9 +310,11 @@ def make_router(service: Service) -> APIRouter:
             "after": schemas.WHOLE, "hash": schemas.WORDS, "limit": schemas.WHOLE, "rows": schemas.FLAG,
         }))  # fmt: skip
     add("/studies/{study}/stream", "GET", "stream", "What happens, as it happens: server-sent events.", follow,
-        describe(schemas.WORDS, {"after": schemas.WHOLE}, kind="text/event-stream"))  # fmt: skip
+        describe(schemas.WORDS, {"after": schemas.WHOLE}, kinds=("text/event-stream",)))  # fmt: skip
     add("/studies/{study}/export", "GET", "to_dataframe", "Every trial, as CSV or JSON lines.", export,
-        describe(schemas.WORDS, {"format": {"type": "string", "enum": ["csv", "jsonl"]}}, kind="text/csv"))  # fmt: skip
+        describe(
+            schemas.WORDS, {"format": {"type": "string", "enum": ["csv", "jsonl"]}}, kinds=("text/csv", LINES),
+        ))  # fmt: skip
 
     for verb in LOOKS:
         extra = describe(verb.answer, verb.fields if verb.method == "GET" else None, required=verb.required)
@@ -318,15 +336,16 @@ def _make_endpoint(service: Service, verb: Verb) -> Endpoint:
 
     async def endpoint(request: Request) -> Response:
         most = service.limits.upload if verb.large else service.limits.body
-        body = await read_body(request, most) if verb.method == "POST" else b""
+        in_address = verb.method == "GET" or verb.takes_file
+        body = b"" if in_address else await read_body(request, most)
 
         def prepare() -> tuple[Person, str, dict[str, Any]]:
             person = find_person(service, request)
             identity = service.access.find_study(person, request.path_params["study"])
             service.access.require_scope(person, verb.scope)
             request.state.fields = list(verb.fields)
-            if verb.method == "GET":
-                return person, identity, read_query(request, verb.parsers)
+            if in_address:
+                return person, identity, read_query(request, verb.parsers, verb.several)
             return person, identity, read_object(body, request.headers.get("content-type"))
 
         def do_here() -> tuple[str, Any]:
@@ -341,9 +360,12 @@ def _make_endpoint(service: Service, verb: Verb) -> Endpoint:
                 await service.announce(identity)
             return _name_study(service, identity, answer_json(answer))
         person, identity, arguments = await run_in_threadpool(prepare)
-        return _name_study(
-            service, identity, answer_json(await service.do(person, identity, verb.name, arguments, key))
-        )
+        with TemporaryDirectory(prefix="belated-") if verb.takes_file else nullcontext() as folder:
+            file = None if folder is None else Path(folder, "sent")
+            if file is not None:
+                await receive_file(request, file, service.limits.upload)
+            answer = await service.do(person, identity, verb.name, arguments, key, file)
+        return _name_study(service, identity, answer_json(answer))
 
     return endpoint
 
@@ -369,6 +391,19 @@ def _note_name(endpoint: Endpoint, name: str) -> Endpoint:
 def _with_number(extra: dict[str, Any]) -> dict[str, Any]:
     number = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 1}}
     return {**extra, "parameters": [*extra["parameters"], number]}
+
+
+def join_pieces(pieces: Iterable[str], least: int = PIECE) -> Iterator[str]:
+    """The same text in larger pieces: each costs a turn of a thread."""
+    waiting, size = list[str](), 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= least:
+            yield "".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield "".join(waiting)
 
 
 def limit_page(given: int | None, most: int, default: int) -> int:

@@ -16,7 +16,6 @@ PAIR: Spec = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
 MOMENT: Spec = {"type": ["number", "string"], "description": "seconds since 1970, or 2026-03-01T14:30Z"}
 PATIENCE: Spec = {"type": ["integer", "string"], "description": 'rounds, or "14d", "auto", "auto-clock", "none"'}
 CONTEXT_TEXT: Spec = {"type": "string", "description": 'a JSON object: {"who": "new"}'}
-TABLES = ("csv", "jsonl", "xlsx")
 PICTURES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 TRIAL_NUMBER: Spec = {
     "anyOf": [

@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from belated.cli.io.columns import describe_left_out
-from belated.cli.io.import_rows import describe_aging, describe_early, describe_import, import_file
+from belated.cli.io.import_rows import DRY, describe_aging, describe_early, describe_import, import_file
+from belated.cli.io.rows import check_ending
 from belated.cli.io.transaction import apply_at_once
 from belated.errors import BelatedError, Deleted, InvalidInput, SilenceWarning, TooLarge
 from belated.record.events import Asked, Event, Undone, event_from_dict
 from belated.record.ledger.chain import Head
-from belated.record.signing import Signature
+from belated.record.signing import Signature, require_reason
 from belated.remote.wire import to_plain
 from belated.service import schemas
 from belated.service.bodies import (
+    parse_flag,
+    parse_lines,
     parse_moment,
     parse_number,
     parse_object,
@@ -49,12 +52,14 @@ class Verb:
     place: Where
     fields: Mapping[str, Any]  # of the body or the query: the schema of each
     required: tuple[str, ...] = ()
-    example: Mapping[str, Any] = field(default_factory=dict)
+    example: Any = field(default_factory=dict)  # of the body
     answer: Mapping[str, Any] = field(default_factory=dict)  # its schema
     do: Callable[[ServedStudy, Spec, str | None], Any]
     method: Literal["GET", "POST"] = "POST"
     parsers: Mapping[str, Callable[[str, str], Any]] = field(default_factory=dict)  # of a query's fields
     large: bool = False  # whether a body may be as long as a file
+    takes_file: bool = False  # whether the body is a file: then the fields stand in the address
+    several: tuple[str, ...] = ()  # fields of a query that may be given more than once
 
     @property
     def writes(self) -> bool:
@@ -203,25 +208,22 @@ def _read_made(plain: Any, by: str | None) -> Event:
 
 def _import(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
     """The rows of a file as trials, all or none."""
-    kind, dry = arguments.get("format", "csv"), arguments.get("dry_run", False)
-    if kind not in schemas.TABLES:
-        raise InvalidInput(f"format must be one of {', '.join(schemas.TABLES)} (got {format_value(kind)})")
-    mapped = [arguments["map"]] if "map" in arguments else []
+    name, dry, sent = arguments["name"], arguments.get("dry_run", False), arguments["file"]
+    path = sent.replace(sent.with_suffix(check_ending(Path(name))))
+    reason = DRY if dry else arguments.get("amend")
     signature = Signature.of(arguments.get("by"), arguments.get("remark"))
-    with tempfile.TemporaryDirectory(prefix="belated-import-") as folder:
-        path = Path(folder) / f"upload.{kind}"
-        path.write_bytes(base64.b64decode(arguments["file"]))
-        try:
-            counts = apply_at_once(
-                study.url,
-                study.name or "",
-                lambda copy: import_file(copy, path, None, mapped, signature),
-                signature=signature,
-                asks=True,
-                dry=dry,
-            )
-        except BelatedError as error:
-            raise type(error)(str(error).replace(str(path), f"upload.{kind}")) from None
+    words = arguments.get("as_of"), arguments.get("map", ()), signature, reason and require_reason(reason)
+    try:
+        counts = apply_at_once(
+            study.url,
+            study.name or "",
+            lambda copy: import_file(copy, path, *words),
+            signature=signature,
+            asks=True,
+            dry=dry,
+        )
+    except BelatedError as error:
+        raise type(error)(str(error).replace(str(path), name)) from None
     warnings = (describe_left_out(counts.left_out), describe_early(counts), describe_aging(counts, dry=dry))
     return {
         **to_plain(counts),
@@ -432,19 +434,30 @@ WRITING = (
     ),
     Verb(
         name="import",
-        about="Add the rows of a file, which is sent as base64; with dry_run, say what would happen.",
+        about="Add the rows of a file, all or none; the file is the body. With dry_run, say what would happen.",
         scope="ask",
         place="ask",
-        large=True,
+        takes_file=True,
         fields={
-            "file": schemas.WORDS,
-            "format": {"type": "string", "enum": list(schemas.TABLES)},
+            "name": {"type": "string", "description": "of the file, which ends in .csv, .xlsx or .jsonl"},
             "dry_run": schemas.FLAG,
-            "map": schemas.WORDS,
+            "map": {"type": "array", "items": schemas.WORDS, "description": "what a title means: yield=outcome"},
+            "amend": {"type": "string", "description": "why rows of an export were edited: they are amended then"},
+            "as_of": {"type": "string", "description": "until when people are counted, where the rows do not say it"},
             **REMARKED,
         },
-        required=("file",),
-        example={"file": "eCxvdXRjb21lCjAuNSwwLjcK", "format": "csv", "dry_run": True},
+        required=("name",),
+        parsers={
+            "name": parse_words,
+            "dry_run": parse_flag,
+            "map": parse_words,
+            "amend": parse_lines,
+            "as_of": parse_moment,
+            "by": parse_words,
+            "remark": parse_lines,
+        },
+        several=("map",),
+        example="x,outcome\n0.5,0.7\n",
         answer=schemas.OBJECT,
         do=_import,
     ),
@@ -637,7 +650,8 @@ def do_job(studies: ServedStudies, job: Job) -> Any:
     """Do something with a study, in this process; its answer is plain."""
     verb = VERBS[job.verb]
     try:
-        answer = verb.do(studies.open(job.study), read_arguments(job.arguments), job.key)
+        given = job.arguments if job.file is None else {**job.arguments, "file": job.file}
+        answer = verb.do(studies.open(job.study), read_arguments(given), job.key)
     except Deleted:
         studies.forget(job.study)
         raise

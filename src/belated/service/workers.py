@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Literal
 
 from belated.errors import BelatedError, ServerFault, TooBusy, WorkerLost
@@ -38,6 +39,7 @@ class Job:
     verb: str
     arguments: Mapping[str, Any]
     key: str | None = None
+    file: Path | None = None  # the path of a file that came with it
 
 
 DoJob = Callable[[ServedStudies, Job], Any]

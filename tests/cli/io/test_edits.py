@@ -164,7 +164,7 @@ def test_on_a_terminal_it_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     edit_csv(1, "outcome", lambda _: "0.71")
     head = study.head
     declined = CliRunner().invoke(main, ["import", "lab.csv"], input="n\n")
-    assert "line 2, trial 1: the outcome is 0.71, not 7.1\nRecord this as an amendment? [y/N]: n" in declined.output
+    assert "lab.csv:2: trial 1: the outcome is 0.71, not 7.1\nRecord this as an amendment? [y/N]: n" in declined.output
     assert declined.exit_code != 0
     assert study.head == head
     done = CliRunner().invoke(main, ["import", "lab.csv"], input="y\nthe decimal point\n")

@@ -33,9 +33,15 @@ def counts_people(row: FileRow) -> bool:
 
 
 def import_counts(
-    study: Study, rows: Iterable[FileRow], errors: LineErrors, as_of: datetime | float | None, *, nested: bool
+    study: Study,
+    rows: Iterable[FileRow],
+    errors: LineErrors,
+    as_of: datetime | float | None,
+    *,
+    nested: bool,
+    by: str | None = None,
 ) -> CountTotals:
-    """Add what the rows count."""
+    """Add what the rows count, signed by whom the shell or a server knows."""
     days = nobody = 0
     last, before = len(study.trials()), count_statements(study)
     for row in rows:
@@ -46,7 +52,7 @@ def import_counts(
             if not parsed[-1].get("shown"):
                 nobody += 1
                 continue
-            written = study.add_many(parsed, remark=read_remark(row) or None)
+            written = study.add_many(parsed, remark=read_remark(row) or None, by=by)
             number = written[-1].number
             if number > last:
                 last, days = number, days + 1

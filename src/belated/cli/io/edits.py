@@ -12,13 +12,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from belated import Trial
 from belated.cli.io.cells import format_time
 from belated.cli.io.files import ERRORS_SHOWN
 from belated.cli.io.rows import TrialRow
-from belated.errors import InvalidInput
+from belated.errors import InvalidInput, UnexplainedEdits
 from belated.record.events import Amended, Asked, Converted, Event, Failed, Told
 from belated.settings import OutcomeKind
 from belated.validation import format_value
@@ -41,17 +41,14 @@ class Edit:
         return f"trial {self.number}: {self.sentence}"
 
 
-class UnexplainedEdits(InvalidInput):
-    """Rows differ from the record, and nobody said why."""
-
-    def __init__(self, source: Path | str, edits: Sequence[Edit]) -> None:
-        self.edits = edits
-        rows = "a row differs" if len(edits) == 1 else f"{len(edits)} rows differ"
-        lines = [f"  {source}:{edit.line}: {edit}" for edit in edits[:ERRORS_SHOWN]]
-        if len(edits) > ERRORS_SHOWN:
-            lines.append(f"  ... and {len(edits) - ERRORS_SHOWN} more")
-        remedy = "--amend REASON records it as an amendment"
-        super().__init__("\n".join([f"nothing was recorded: {rows} from the record; {remedy}", *lines]))
+def refuse_edits(source: Path | str, edits: Sequence[Edit]) -> NoReturn:
+    """Raise one error that names every row that differs."""
+    rows = "a row differs" if len(edits) == 1 else f"{len(edits)} rows differ"
+    lines = [f"  {source}:{edit.line}: {edit}" for edit in edits[:ERRORS_SHOWN]]
+    if len(edits) > ERRORS_SHOWN:
+        lines.append(f"  ... and {len(edits) - ERRORS_SHOWN} more")
+    remedy = "--amend REASON records it as an amendment"
+    raise UnexplainedEdits("\n".join([f"nothing was recorded: {rows} from the record; {remedy}", *lines]))
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from belated import Study, Trial
 from belated.cli.io.count_rows import counts_people, import_counts
-from belated.cli.io.edits import Edit, UnexplainedEdits, collect_past, find_edits, has_ended, is_same_trial
+from belated.cli.io.edits import Edit, collect_past, find_edits, has_ended, is_same_trial, refuse_edits
 from belated.cli.io.files import FileRow, LineErrors
 from belated.cli.io.history import HistoryStep, collect_steps, find_missing, find_untold, repeat_event
 from belated.cli.io.rows import TABLES, TrialIdentity, TrialRow, identify, make_key, open_rows, parse_row
@@ -27,6 +27,8 @@ from belated.record.signing import NOBODY, Signature
 from belated.record.state import OUTSIDE
 from belated.validation import format_names
 from belated.wording import format_count
+
+DRY = "a dry run"  # the reason of amendments that are not recorded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +97,7 @@ def import_file(
 
     as_of      until when people are counted, where the rows do not say it; None: now
     mapped     what titles mean, as title=column
-    signature  who tells what is new of trials that were here before
+    signature  who tells what is new: of a table everything, of JSON lines, which say it themselves, what has no history
     reason     why rows differ from the record, which is amended then; None: they are refused"""
     errors, nested = LineErrors(path), path.suffix.lower() not in TABLES
     sheet = open_rows(study, path, errors, mapped)
@@ -109,8 +111,9 @@ def import_file(
             rows.append(parse_row(study, file_row, nested))
     refuse_repeated_numbers(rows, errors)
     pending, far = sum(trial.status == "pending" for trial in study.trials()), count_outside(study)
-    totals = import_counts(study, people, errors, as_of, nested=nested)
-    counts = import_rows(study, rows, errors, signature, reason)
+    by = None if nested else signature.by
+    totals = import_counts(study, people, errors, as_of, nested=nested, by=by)
+    counts = import_rows(study, rows, errors, signature, reason, by)
     return replace(
         counts,
         rows=len(rows) + len(people),
@@ -131,8 +134,11 @@ def import_rows(
     errors: LineErrors,
     signature: Signature = NOBODY,
     reason: str | None = None,
+    by: str | None = None,
 ) -> ImportCounts:
-    """Make every row a trial of the study, or none where anything is wrong."""
+    """Make every row a trial of the study, or none where anything is wrong.
+
+    by  who tells how the new trials ended; None: as the rows say it themselves"""
     errors.refuse()
     if all(row.number is not None for row in rows):
         rows.sort(key=lambda row: row.number or 0)
@@ -153,7 +159,7 @@ def import_rows(
         with errors.collect(row.line):
             number = find_here(row, trials, here)
             if number is None:
-                number = find_or_add(study, row, make_key(row, repeats), imported)
+                number = find_or_add(study, row, make_key(row, repeats), imported, by)
             if number <= last:
                 known += 1
                 trial = trials[number - 1]
@@ -170,12 +176,14 @@ def import_rows(
             if row.undelayed is not None:  # it was added with its outcome
                 queue.counts["told"] += 1
                 steps = steps[1:]
+            if steps and by is not None:
+                steps = [replace(step, event=replace(step.event, by=by)) for step in steps]
             if steps:
                 queue.add(Arrival(row, number, number + row.rounds(steps[0], times[i:])), steps)
     queue.run_until(math.inf)
     errors.refuse()
     if edits and reason is None:
-        raise UnexplainedEdits(errors.source, edits)
+        refuse_edits(errors.source, edits)
     for edit in edits:
         with errors.collect(edit.line):
             study.amend(edit.number, reason=reason or "", by=signature.by, **edit.changes)
@@ -227,7 +235,7 @@ def find_here(row: TrialRow, trials: Sequence[Trial], here: Mapping[TrialIdentit
     return same.pop(0) if same else None
 
 
-def find_or_add(study: Study, row: TrialRow, key: str, imported: Mapping[str, int]) -> int:
+def find_or_add(study: Study, row: TrialRow, key: str, imported: Mapping[str, int], by: str | None) -> int:
     """The number of the row's trial: the one it had before, if the row was imported before."""
     if key in imported:
         trial = study.trial(imported[key])
@@ -237,7 +245,9 @@ def find_or_add(study: Study, row: TrialRow, key: str, imported: Mapping[str, in
     told = row.undelayed
     value, noise = (None, None) if told is None else (told.value, told.noise)
     said = row.remark or None
-    return study.add(row.params, value, noise=noise, context=row.context, at=at, key=key, remark=said).number
+    teller = by if told is None else told.by or by
+    words: dict[str, Any] = {"noise": noise, "context": row.context, "at": at, "key": key, "remark": said, "by": teller}
+    return study.add(row.params, value, **words).number
 
 
 class Arrival(NamedTuple):

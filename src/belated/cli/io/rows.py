@@ -53,6 +53,7 @@ from belated.space.encoding import Space
 from belated.validation import format_value, freeze, require_number, require_time, require_whole
 
 TABLES = (".csv", ".xlsx")
+LINES = (".jsonl", ".ndjson")
 TIMES = ("asked_at", "told_at", "day", "as_of")
 IMPORTED = "import "  # begins the keys of imported trials
 MOST_TRIALS = 10**9  # a number beyond it is a mistake
@@ -220,15 +221,20 @@ def _format_line(cells: list[str]) -> str:
 
 def open_rows(study: Study, path: Path, errors: LineErrors, mapped: Sequence[str] = ()) -> Sheet:
     """The rows of a table or of JSON lines; the ending of its name says which. `mapped` are the words of --map."""
-    ending = path.suffix.lower()
-    if ending in (".jsonl", ".ndjson"):
+    if check_ending(path) not in TABLES:
         if mapped:
             raise InvalidInput("--map belongs to a table; JSON lines have the names of belated export")
         return Sheet(read_json_lines(path, errors))
-    if ending not in TABLES:
-        raise InvalidInput(f"FILE must end in {', '.join(TABLES)} or .jsonl (got {path})")
     people = COUNT_FIELDS if study.settings.outcomes == "conversion" else ()
     return open_sheet(path, errors, StudyColumns.of(study, [*ALIASES, "key", "remark", *people], mapped))
+
+
+def check_ending(path: Path) -> str:
+    """How the name of a file ends, which says how it is read; refused where that is unknown."""
+    ending = path.suffix.lower()
+    if ending not in (*TABLES, *LINES):
+        raise InvalidInput(f"FILE must end in {', '.join(TABLES)} or {LINES[0]} (got {path})")
+    return ending
 
 
 def parse_row(study: Study, row: FileRow, nested: bool) -> TrialRow:

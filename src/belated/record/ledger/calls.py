@@ -15,6 +15,7 @@ import ssl
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
@@ -26,6 +27,7 @@ from belated.version import __version__
 
 TIME = "Belated-Time"  # the server's clock, with every answer
 STUDY = "Belated-Study"  # what a study is called, with the answer of each of its verbs
+FILE = "application/octet-stream"  # the type of a body that is a file
 KEY = "Idempotency-Key"  # the same in every attempt at one call
 TOKEN = "BELATED_TOKEN"  # noqa: S105  (the variable of the environment that holds it)
 MADE = "call-"  # begins the keys that a client makes
@@ -34,7 +36,7 @@ PAGE = 1000  # events in one answer
 GIVES_UP = 10.0  # seconds after which a call gives up
 PATIENCE_NAME = "BELATED_SERVER_TIMEOUT"  # the variable of the environment that says otherwise, such as 30s
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5)  # seconds between attempts; the last one again and again
-LONGEST_ANSWER = 600.0  # seconds that an answer may take while the server is known to work on it
+LONGEST_ANSWER = 600.0  # seconds that the answer to a file may take
 LOST = (OSError, http.client.HTTPException, EOFError)
 
 
@@ -92,8 +94,7 @@ class ServerConnection:
 
     def get(self, path: str, **query: Any) -> Any:
         """Look at something."""
-        words = {name: _write_word(value) for name, value in query.items() if value is not None}
-        return self.call("GET", path + (f"?{urlencode(words)}" if words else ""))
+        return self.call("GET", path + _write_query(query))
 
     def post(
         self,
@@ -109,11 +110,15 @@ class ServerConnection:
         note_name  is told what the study is called now"""
         return self.call("POST", path, write_json(plain), f"{MADE}{secrets.token_urlsafe(18)}", done, note_name)
 
+    def post_file(self, path: str, file: Path, query: Mapping[str, Any]) -> Any:
+        """Send a file, piece by piece. It may be sent again: so what is done with it must be done once."""
+        return self.call("POST", path + _write_query(query), file)
+
     def call(
         self,
         method: str,
         path: str,
-        body: bytes | None = None,
+        body: bytes | Path | None = None,
         key: str | None = None,
         done: type[BelatedError] | None = None,
         note_name: Callable[[str], object] = lambda name: None,
@@ -152,17 +157,26 @@ class ServerConnection:
         """Close connections that are not in use; the next call opens one again."""
         _close_connections(self._idle)
 
-    def _try(self, method: str, path: str, body: bytes | None, key: str | None, timeout: float) -> Replied:
-        connection = self._take(timeout)
+    def _try(self, method: str, path: str, body: bytes | Path | None, key: str | None, timeout: float) -> Replied:
         headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": f"belated/{__version__}"}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = "application/json" if isinstance(body, bytes) else FILE
         if key is not None:
             headers[KEY] = key
+        with body.open("rb") if isinstance(body, Path) else contextlib.nullcontext(body) as sent:
+            if isinstance(body, Path):
+                headers["Content-Length"] = str(body.stat().st_size)
+            return self._exchange(self._take(timeout), method, path, sent, headers)
+
+    def _exchange(
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: Any, headers: Mapping[str, str]
+    ) -> Replied:
+        """Send a call, and read its answer. A server may refuse a file before it has read all of it."""
         try:
-            connection.request(method, self._prefix + path, body, headers)
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method, self._prefix + path, body, headers)
             answer = connection.getresponse()
             raw = answer.read()
         except BaseException:
@@ -202,6 +216,13 @@ def _close_connections(connections: list[http.client.HTTPConnection]) -> None:
 def make_path(study: str, *words: str) -> str:
     """The address of something of a study."""
     return "/".join(["/api/studies", quote(study, safe=":"), *words])
+
+
+def _write_query(query: Mapping[str, Any]) -> str:
+    """What stands behind an address; of a list, each for itself."""
+    given = {name: value if isinstance(value, list) else [value] for name, value in query.items() if value is not None}
+    words = [(name, _write_word(each)) for name, values in given.items() for each in values]
+    return f"?{urlencode(words)}" if words else ""
 
 
 def _write_word(value: Any) -> str:

@@ -11,7 +11,7 @@
   // Calls: what is thrown has the server's sentence; `lost`: the same may be sent again
 
   async function call(address, { body, key } = {}) {
-    const headers = body === undefined ? {} : { "Content-Type": "application/json", "Belated-CSRF": find("meta[name=csrf]")?.content ?? "" };
+    const headers = body === undefined ? {} : { "Content-Type": "application/" + (body instanceof File ? "octet-stream" : "json"), "Belated-CSRF": find("meta[name=csrf]")?.content ?? "" };
     if (key) headers["Idempotency-Key"] = key;
     const reply = await fetch(address, { method: body === undefined ? "GET" : "POST", headers, body }).catch(() => {
       throw { message: "The server does not answer; try again.", lost: true };
@@ -258,17 +258,11 @@
 
   // Importing, signing in and out
 
-  const readBase64 = file => new Promise((done, failed) => {
-    const reader = Object.assign(new FileReader(), { onload: () => done(reader.result.split(",")[1] ?? ""), onerror: failed });
-    reader.readAsDataURL(file);
-  });
-
   find("#import")?.addEventListener("submit", async event => {
-    const form = event.target, file = find("#import-file").files[0], found = find("#import-found"), key = makeKey();
-    const send = async dry => {
+    const form = event.target, file = find("#import-file").files[0], found = find("#import-found");
+    const send = dry => {
       clearErrors(form);
-      const body = JSON.stringify({ file: await readBase64(file), format: "csv", dry_run: dry });
-      return call(page.api + "/import", { body, key: dry ? undefined : key });
+      return call(page.api + "/import?" + new URLSearchParams({ name: file.name, dry_run: dry }), { body: file });
     };
     found.hidden = true;
     if (!file) return showError(form, { message: "Choose a file first" });
