@@ -336,9 +336,8 @@ def is_look_fit_due(problem: Problem, h: History, t: int, fits: Sequence[Hyperpa
     """Whether to fit before the belief is shown: as before an ask, where fits are eager; else as the outcomes grow."""
     schedule = problem.algorithm.fitting.schedule
     if schedule.eager:
-        return is_fit_due(problem, h, t, fits) and is_affordable(problem, h, fits)
-    grown = schedule.every is not None and (not fits or has_grown(h, fits[-1]))
-    return grown and is_affordable(problem, h, fits)
+        return is_fit_due(problem, h, t, fits)
+    return schedule.every is not None and (not fits or has_grown(h, fits[-1]))
 
 
 def is_opening(problem: Problem, h: History, t: int) -> bool:
