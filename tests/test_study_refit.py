@@ -113,3 +113,34 @@ def test_repeats_cost_nothing():
         study.refit()
     few, many = (cost(study.settings.problem, study, fitted=True) for study in studies)
     assert few == many
+
+
+def test_looks_say_that_the_fit_is_not_up_to_date(tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    from belated.cli import main
+    from belated.plotting.study.page import list_notes
+    from belated.plotting.study.view import read_study_view
+    from belated.report.content import describe_stand
+
+    url, late = f"sqlite:///{tmp_path}/lab.db", "fitted at trial 13; `belated refit` brings it up to date"
+    study = Study.create(url, "lab", space=SPACE, silence="unknown", seed=0)
+    add_rows(study, 12)
+    monkeypatch.setattr(fit_cost, "LONGEST", 0.0)
+    assert study.fit_note == "not fitted yet; `belated refit` brings it up to date"
+    study.refit()
+    assert study.fit_note == ""
+    add_rows(study, 14)
+    assert study.fit_note == late
+    for command in (["show", "lab"], ["recommend", "lab"], ["posterior", "lab", "x=0.5"]):
+        assert late in CliRunner().invoke(main, [*command, "--store", url]).output
+    view = read_study_view(study)
+    assert list_notes(view)[0] == f"Belief: {late}."
+    assert describe_stand(view, closed=False).endswith(f"Belief: {late}.")
+
+
+def test_a_look_that_fits_says_nothing():
+    study = Study.create(space=SPACE, silence="unknown", seed=0)
+    add_rows(study, 12)
+    assert study.fit_note == ""
+    assert not study.hyperparameters()

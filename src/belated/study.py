@@ -46,7 +46,7 @@ from belated.learner.choice.problem import Cache, Hyperparameters
 from belated.learner.silence import Silence
 from belated.patience import Patience
 from belated.record.additions import AddedCounts, AddedQuery, AdditionPlan, read_addition
-from belated.record.beliefs import believe_at, find_best_mean, limit_rates
+from belated.record.beliefs import believe_at, describe_fit, find_best_mean, limit_rates
 from belated.record.best import count_trials, find_best_rate, find_best_told
 from belated.record.bulk import explain_rows, write_rows
 from belated.record.choices import (
@@ -1515,6 +1515,21 @@ class Study:
         with hold(self._lock):
             self._sync()
             return find_worst(self._state, self._read_clock())
+
+    @property
+    def fit_note(self) -> str:
+        """Empty, or since when the hyperparameters are not up to date: a look, like an ask, starts no fit that takes
+        long. `refit` does.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = [study.add({"x": x / 7}, x * (7 - x)) for x in range(8)]
+        >>> study.fit_note  # with so few, whoever looks fits
+        ''
+        """
+        with hold(self._lock):
+            self._sync()
+            return describe_fit(gather_knowledge(self._state, self._read_clock()))
 
     @property
     def head(self) -> str:

@@ -12,7 +12,8 @@ def test_the_shell_says_what_python_says() -> None:
     for more in ((), ("--pending",)):
         found = open_lab().posterior([params], pending=bool(more))
         printed = run_json("posterior", "lab", "x=0.25", "act=tanh", *more)
-        assert printed == {"params": params, **{name: float(v[0]) for name, v in found._asdict().items()}}
+        values = {name: float(v[0]) for name, v in found._asdict().items()}
+        assert printed == {"params": params, **values, "fit_note": ""}
     assert invoke("posterior", "x=0.25", "act=tanh").stdout.startswith("Mean ")
 
 

@@ -29,8 +29,9 @@ def posterior(words: tuple[str, ...], url: str, in_json: bool, context: tuple[st
         raise InvalidInput("name a query: one K=V for each parameter; for example: belated posterior x=0.5")
     found = study.posterior([params], parse_context(study.settings.context, context), pending=pending)
     mean, std, low, high = (float(each[0]) for each in found)
+    lines = [f"Mean {mean:.4g}, std {std:.4g} (90 %: {low:.4g} to {high:.4g})", format_params(params), study.fit_note]
     print_result(
-        {"params": params, "mean": mean, "std": std, "low": low, "high": high},
+        {"params": params, "mean": mean, "std": std, "low": low, "high": high, "fit_note": study.fit_note},
         in_json,
-        lambda: f"Mean {mean:.4g}, std {std:.4g} (90 %: {low:.4g} to {high:.4g})\n{format_params(params)}",
+        lambda: "\n".join(filter(None, lines)),
     )

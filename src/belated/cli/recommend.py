@@ -27,4 +27,6 @@ def recommend(words: tuple[str, ...], url: str, in_json: bool, context: tuple[st
     name, _ = split_name(words, 0, "[NAME]")
     study = open_study(url, name)
     found = study.recommend(parse_context(study.settings.context, context))
-    print_result(asdict(found), in_json, lambda: format_best(found))
+    note = study.fit_note
+    lines = [format_best(found), note]
+    print_result({**asdict(found), "fit_note": note}, in_json, lambda: "\n".join(filter(None, lines)))

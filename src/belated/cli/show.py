@@ -82,6 +82,7 @@ def show(
 
     def format_words() -> str:
         more = [] if outlook is None else [describe_outlook(outlook)]
+        more += [f"belief: {summary['fit_note']}"] if summary["fit_note"] else []
         origin = format_origin(summary)
         if len(trials) < found:
             origin.append(f"The last {len(trials)} of {found} trials; --all shows all of them:")
@@ -105,6 +106,7 @@ def summarize_study(study: Study) -> dict[str, Any]:
         "patience": str(study.settings.patience),
         "algorithm": study.settings.algorithm.name,
         "counts": study.counts(),
+        "fit_note": study.fit_note,
         "best": None if best is None else asdict(best),
         "closed": study.closed,
         "locked": study.locked,

@@ -44,6 +44,7 @@ class History:
     arrived: Mask  # told, in time or late
     late: Mask  # told after patience had run out
     counts: Counts | None = None  # of people by day; their rows here are gone
+    scaled: bool = False  # whether y, lams and floor are on the model's scale already
 
     @property
     def known(self) -> Mask:
@@ -81,9 +82,15 @@ class History:
         late: Mask = self.late[rows[np.argsort(self.order[rows], kind="stable")]]
         return late
 
+    @cached_property
+    def queries(self) -> int:
+        """How many different queries a belief may rest on."""
+        points = self.point[~self.gone]
+        return len(np.unique(points if self.counts is None else np.concatenate([points, self.counts.point])))
+
     def since(self, first: int) -> History:
         """The same without the queries before number `first`."""
-        columns = (each.name for each in fields(self) if each.name not in ("floor", "m", "counts"))
+        columns = (each.name for each in fields(self) if each.name not in ("floor", "m", "counts", "scaled"))
         rows = self.number >= first
         return History(floor=self.floor, m=self.m, **{name: getattr(self, name)[rows] for name in columns})
 
@@ -93,6 +100,17 @@ class History:
 
     def own_lams(self, gp: GP) -> Array:
         return np.where(np.isnan(self.lams), gp.lam, self.lams)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What a schedule of fits counts of a history."""
+
+    heard: int
+    settled_count: int
+    newest_choice: int
+    late_by_arrival: Mask
+    queries: int
 
 
 def coarsen_ages(h: History) -> History:
@@ -136,17 +154,19 @@ def unroll_counts(h: History) -> History:
 
 def scale_history(h: History, bounds: Bounds, scale: Scale) -> History:
     """The history on the model's scale, with the floor or the value that replaces it."""
+    if h.scaled:
+        return h
     floor = bounds.stand_in(h.y[h.seen])
     on_model = scale.to_model if bounds.floor is None else scale.to_model_unbounded
     return replace(
         h,
         y=scale.to_model(h.y),
-        lams=_scale_noise(h.lams, scale.width),
+        lams=scale_noise(h.lams, scale.width),
         floor=None if floor is None else float(on_model(np.array(floor))),
     )
 
 
-def _scale_noise(noise: Array, width: float) -> Array:
+def scale_noise(noise: Array, width: float) -> Array:
     """The variance on the model's scale. A noise that is tiny or huge beside the outcomes is bounded, so that neither
     the variance nor its inverse overflows."""
     with np.errstate(over="ignore"):

@@ -16,7 +16,15 @@ from belated.learner.arrays import Array
 from belated.learner.belief import ModelBelief
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import find_best
-from belated.learner.choice.decide import FailureLog, compute_belief, is_look_fit_due, try_hyperparameters, try_refit
+from belated.learner.choice.decide import (
+    FailureLog,
+    compute_belief,
+    is_look_fit_due,
+    needs_fit,
+    try_hyperparameters,
+    try_refit,
+)
+from belated.learner.choice.fit_cost import is_affordable
 from belated.learner.choice.problem import Cache, Hyperparameters, Problem, Situation
 from belated.learner.gp.scale import RateScale, Scale
 from belated.learner.history import History, coarsen_ages
@@ -42,6 +50,15 @@ def believe_at(known: Knowledge, rows: Array, cache: Cache, *, pending: bool) ->
 def find_model(known: Knowledge) -> tuple[ModelBelief, Scale | RateScale]:
     """The belief about f as a posterior on the model's scale, and that scale: to draw functions from."""
     return _use_belief(known, np.empty(0), Cache(), lambda belief, scale: (belief, scale), pending=False)
+
+
+def describe_fit(known: Knowledge) -> str:
+    """A note on the hyperparameters that a look uses: empty, or that newer ones are due and take long to find."""
+    problem, h, t, fits = narrow_to_epoch(known)
+    if not (needs_fit(problem, h, t) and is_look_fit_due(problem, h, t, fits)) or is_affordable(problem, h, fits):
+        return ""
+    fitted = f"fitted at trial {fits[-1].number}" if fits else "not fitted yet"
+    return f"{fitted}; `belated refit` brings it up to date"
 
 
 def limit_rates(belief: Belief, h: History) -> Belief:
@@ -80,7 +97,7 @@ def _fit_for_look(
     problem: Problem, h: History, t: int, fits: list[Hyperparameters], cache: Cache
 ) -> Hyperparameters | None:
     """New hyperparameters where a fit is due; the same question again has the same answer, at no cost."""
-    if not is_look_fit_due(problem, h, t, fits):
+    if not (is_look_fit_due(problem, h, t, fits) and is_affordable(problem, h, fits)):
         return None
     parts = [h.X, h.y, h.lams, h.seen, h.settled, h.pending]
     if problem.conversions:

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from belated.learner.arrays import Array, Mask
 from belated.learner.blas import describe_versions, forget_threads, use_one_thread
 from belated.learner.choice.candidates import SAME
-from belated.learner.choice.decide import FailureLog, adapt_silence, decide, measure_shortfall, recall, try_refit
+from belated.learner.choice.decide import (
+    Condensed,
+    FailureLog,
+    adapt_silence,
+    decide,
+    decide_condensed,
+    is_fit_due,
+    make_gp,
+    may_condense,
+    measure_shortfall,
+    needs_fit,
+    recall,
+    try_refit,
+)
+from belated.learner.choice.fit_cost import is_affordable
 from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
 from belated.learner.gp.domain import Finite
+from belated.learner.gp.scale import Scale
+from belated.learner.gp.summary import SIZES
 from belated.learner.history import History
 from belated.record.events import Asked, Event
 from belated.record.locks import run_in_children
+from belated.record.outcome_index import OutcomeIndex, count_chosen
 from belated.record.state import State
 from belated.results import Replay, WorstValue
 from belated.settings import Settings
@@ -56,9 +74,89 @@ def prepare_choice(
     state: State, now: float, context: Params | None, fixed: Params | None
 ) -> Callable[[Cache], Decision]:
     """The next query at the clock reading `now`, still to be computed; later events do not change it."""
-    history, situation = find_situation(state, now, state.encode_context(context)[1], fixed)
-    rng = np.random.default_rng([state.settings.seed, situation.t])
-    return partial(decide, state.problem, history, situation, list(state.fits), rng)
+    z = state.encode_context(context)[1]
+    rng, fits = np.random.default_rng([state.settings.seed, state.next_number]), list(state.fits)
+    if (index := find_index(state)) is not None:
+        known = condense_history(state, index, now)
+        if known is not None:
+            situation = describe_situation(state, z, fixed, count_chosen(index, z), list_taken(state, index, z))
+            lent = state.table.lend_history(now, state.settings.patience.m, state.settings.late)
+            return partial(decide_condensed, state.problem, known, situation, fits, lent.whole, rng)
+    history, situation = find_situation(state, now, z, fixed)
+    return partial(decide, state.problem, history, situation, fits, rng)
+
+
+def find_index(state: State) -> OutcomeIndex | None:
+    """The outcomes by query, where the next choice can rest on their sums."""
+    settings = state.settings
+    if settings.repeats == "never" or not may_condense(state.problem, state.next_number, state.fits):
+        return None
+    index = state.table.index_outcomes(state.problem.split)
+    if index is None or index.infeasible or (settings.late == "ignore" and True in index.late):
+        return None
+    return index
+
+
+def condense_history(state: State, index: OutcomeIndex, now: float) -> Condensed | None:
+    """What the next choice knows, with one row for each query; None where it needs the whole history for a fit.
+
+    Beyond some thousands of queries the belief is a summary, which another outcome of an old query would make anew:
+    there the outcomes since the last fit are rows of their own."""
+    problem, last, t = state.problem, state.fits[-1], state.next_number
+    scale, lam = cast("Scale", last.scale), make_gp(problem, last, t).lam
+    out = index.list_out()
+    age, m = state.table.ages_of(out, now), state.settings.patience.m
+    tally = index.tally(int(np.sum(age <= m)))
+    due = is_fit_due(problem, tally, t, state.fits) and needs_fit(problem, tally, t)
+    if due and is_affordable(problem, tally, state.fits):
+        return None
+    column = state.table.column
+    if len(index.members) <= SIZES.exact:
+        rows, y, noise = index.list_sums(scale, lam)
+        points, stand_for = column("point")[rows], np.array([len(each) for each in index.members])
+    else:
+        count = min(last.heard, tally.heard)
+        base, singles = index.list_base_sums(scale, lam, count), index.list_singles(scale, lam, count)
+        rows = np.concatenate([base.sums.first, singles.first])
+        y, noise = np.concatenate([base.sums.mean, singles.mean]), np.concatenate([base.sums.noise, singles.noise])
+        beyond = state.table.count_points() + np.arange(len(singles.first))
+        points = np.concatenate([column("point")[base.sums.first], beyond])
+        stand_for = np.concatenate([base.outcomes, np.ones(len(singles.first), dtype=np.intp)])
+    known, silent = np.ones(len(rows), dtype=bool), np.zeros(len(out), dtype=bool)
+    every, seen, nobody = np.concatenate([rows, out]), np.concatenate([known, silent]), np.zeros_like(known)
+    bounds, extremes = problem.bounds, np.array([index.least, index.most])
+    on_model = scale.to_model if bounds.floor is None else scale.to_model_unbounded
+    unknown = np.full(len(out), np.nan)
+    history = History(
+        number=every + 1,
+        X=state.table.list_X(every),
+        point=np.concatenate([points, column("point")[out]]),
+        y=np.concatenate([y, unknown]),
+        seen=seen,
+        pending=np.concatenate([nobody, age <= m]),
+        infeasible=np.zeros_like(seen),
+        gone=np.zeros_like(seen),
+        recent=np.zeros_like(seen),
+        by_hand=column("by_hand")[every],
+        order=column("order")[every],
+        lams=np.concatenate([noise, unknown]),
+        floor=float(on_model(np.array(bounds.stand_in(extremes)))),
+        age=np.concatenate([np.full(len(rows), np.inf), age]),
+        m=m,
+        waited=np.full(len(every), np.nan),
+        arrived=seen,
+        late=np.zeros_like(seen),
+        scaled=True,
+    )
+    return Condensed(history, np.concatenate([stand_for, silent]), extremes, due)
+
+
+def list_taken(state: State, index: OutcomeIndex, z: Array) -> Array:
+    """The queries that are not to be asked again now, in a context."""
+    split, X = state.problem.split, state.table.list_X(index.list_out())
+    if state.settings.repeats == "always":
+        X = X[:0]
+    return np.asarray(X[np.all(X[:, :split] == z, axis=1), split:])
 
 
 def decode_choice(settings: Settings, x: Array, fixed: Params | None) -> dict[str, Any]:
@@ -69,7 +167,21 @@ def decode_choice(settings: Settings, x: Array, fixed: Params | None) -> dict[st
 def find_situation(state: State, now: float, z: Array, fixed: Params | None = None) -> tuple[History, Situation]:
     """What the next choice knows, and what it is about: its context, what is fixed by hand, which queries to avoid."""
     h, fresh = state.history_for_choice(now)
-    space, problem, repeats = state.settings.space, state.problem, state.settings.repeats
+    problem, repeats = state.problem, state.settings.repeats
+    taken, turn = np.empty((0, state.settings.space.domain.D)), 0
+    if repeats != "always" or len(problem.moves) > 1:
+        here, fresh_here = (np.all(X[:, : problem.split] == z, axis=1) for X in (h.X, fresh))
+        away = {"always": np.zeros_like(here), "heard": _list_out(state, h), "never": ~h.gone}[repeats] & here
+        taken = h.X[away, problem.split :]
+        if repeats != "always":
+            taken = np.vstack([taken, fresh[fresh_here, problem.split :]])
+        turn = int(np.sum(here & ~h.by_hand)) + int(np.sum(fresh_here))
+    return h, replace(describe_situation(state, z, fixed, turn, taken), fresh=fresh)
+
+
+def describe_situation(state: State, z: Array, fixed: Params | None, turn: int, taken: Array) -> Situation:
+    """What the next choice is about, where nothing was asked at this very moment."""
+    space, problem = state.settings.space, state.problem
     given, matching = np.full(space.domain.D, np.nan), None
     if fixed is not None and isinstance(space.domain, Finite):
         matching = np.zeros(len(space.domain.Q), dtype=bool)
@@ -79,24 +191,16 @@ def find_situation(state: State, now: float, z: Array, fixed: Params | None = No
             given[problem.compact.columns[i]] = columns
         if problem.Q is not None:
             matching = np.all(np.isnan(given) | (np.abs(problem.Q - given) <= SAME), axis=1)
-    taken, turn = np.empty((0, space.domain.D)), 0
-    if repeats != "always" or len(problem.moves) > 1:
-        here, fresh_here = (np.all(X[:, : problem.split] == z, axis=1) for X in (h.X, fresh))
-        away = {"always": np.zeros_like(here), "heard": _list_out(state, h), "never": ~h.gone}[repeats] & here
-        taken = h.X[away, problem.split :]
-        if repeats != "always":
-            taken = np.vstack([taken, fresh[fresh_here, problem.split :]])
-        turn = int(np.sum(here & ~h.by_hand)) + int(np.sum(fresh_here))
-    return h, Situation(
+    return Situation(
         t=state.next_number,
         turn=turn,
         z=z,
         given=given,
         open=matching,
         taken=taken,
-        strict=repeats == "never",
+        strict=state.settings.repeats == "never",
         shift=state.shift,
-        fresh=fresh,
+        fresh=np.empty((0, state.table.columns)),
     )
 
 

@@ -20,8 +20,10 @@ delay is final when the receipt is given. But choice t did not know it: the firs
 from __future__ import annotations
 
 import math
+import threading
+import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast, overload
@@ -29,7 +31,7 @@ from typing import Any, Literal, NamedTuple, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from belated.learner.arrays import Array, Mask
+from belated.learner.arrays import Array, Indices, Mask
 from belated.learner.counts import Counts
 from belated.learner.history import History, in_time
 from belated.record.events import (
@@ -43,11 +45,14 @@ from belated.record.events import (
     event_to_dict,
 )
 from belated.record.kept_events import AskedEvents, Fetch, KeyedCalls, fetch_nothing
+from belated.record.locks import hold
+from belated.record.outcome_index import OutcomeIndex
 from belated.record.statements import Statement, insert_statement, list_arrivals
 from belated.record.trial_record import TrialRecord
 from belated.results import FAILURES, STATUSES, Status, Trial, takes_outcome
 from belated.validation import FARTHEST_TIME
 
+MANY = 2000  # trials, from which on outcomes are indexed by query if they repeat
 NO_ORDER = np.iinfo(np.intp).max
 LONGEST_WAIT = 2 * FARTHEST_TIME  # seconds; stores of version 0.1 may hold times with longer waits between them
 
@@ -84,6 +89,9 @@ COLUMNS: dict[str, tuple[type, float]] = {  # of each trial: what kind of number
     "counted_at": (float, math.nan),
 }
 
+
+# Events after which the index of outcomes is made again.
+CORRECTIONS = ("converted", "counted", "amended", "undone")
 
 # What stays as it is when a change is taken back.
 LASTING = ("point", "place", "told_once", "failed_once", "knew", "asked_at", "by_hand", "shown_over")
@@ -140,6 +148,20 @@ class RecentHistory(NamedTuple):
     history: History
 
 
+class LentHistory:
+    """A history that is made if somebody needs it: at the latest before an event would change it."""
+
+    def __init__(self, make: Callable[[], History]) -> None:
+        self._make, self._lock = make, threading.Lock()
+        self._history: History | None = None
+
+    def whole(self) -> History:
+        """The history as it was when it was lent."""
+        with hold(self._lock):
+            self._history = self._make() if self._history is None else self._history
+            return self._history
+
+
 def measure_wait(since: float, until: float) -> float:
     """Seconds from one clock reading to another."""
     return min(max(until - since, 0.0), LONGEST_WAIT)
@@ -177,6 +199,8 @@ class TrialTable:
         self._statements: dict[int, Sequence[Statement]] = {}  # by row: their counts, by age
         self._arrivals: Counter[tuple[float, ...]] = Counter()  # of people counted: how many, by Counts.arrivals
         self._recent: RecentHistory | None = None  # known at the last choice, while only queries are asked since
+        self._index: OutcomeIndex | None = None  # made where it is needed; None: also after a correction
+        self._lent: weakref.ref[LentHistory] | None = None
         self._reserve(32)
 
     def _reserve(self, size: int) -> None:
@@ -194,11 +218,14 @@ class TrialTable:
             name: grow(old.get(name), (size,), kind, fill) for name, (kind, fill) in COLUMNS.items()
         }
         self._X: Array = grow(self.__dict__.get("_X"), (size, self.columns), float, math.nan)
+        if self._index is not None:
+            self._index.columns = self._columns
 
     def fork(self, room: int = 0) -> TrialTable:
         """An independent copy, with room for some more."""
         other = copy(self)
         other.keys, other._news = self.keys.copy(), []
+        other._index = other._lent = None
         other._asked, other._points = self._asked.copy(), dict(self._find_points())
         other._tell_keys, other._first = dict(self._tell_keys), dict(self._first)
         other._run, other._who = dict(self._run), dict(self._who)
@@ -373,6 +400,10 @@ class TrialTable:
         self.position += 1
         kind = plain["event"]
         self._recent = self._recent if kind == "asked" else None
+        self._index = None if kind in CORRECTIONS else self._index
+        if kind != "asked" and self._lent is not None:
+            lent, self._lent = self._lent(), None
+            _ = None if lent is None else lent.whole()
         if kind == "asked":
             self._ask(plain, source, x)
         elif kind == "told":
@@ -424,6 +455,8 @@ class TrialTable:
         if self._recent is not None and (by_hand or plain["asked_at"] < self._recent.now):
             self._recent = None
         self._asked.append(source)
+        if self._index is not None:
+            self._index.note_asked(i, self._X[i])
         if self._news and not by_hand:
             order, knew = columns["order"], plain["knew"]
             self._news = [row for row in self._news if order[row] > knew]
@@ -436,6 +469,10 @@ class TrialTable:
         if self.takes_outcome(i):
             self._keep(i)
             self._hear(plain, i, m)
+            if self._index is not None and i in self._index.out:
+                self._index.note_told(i)
+            else:
+                self._index = None
             if x is not None:
                 self._move(i, plain["params"], x)
 
@@ -571,7 +608,7 @@ class TrialTable:
 
     def _set_rows(self, X: Array) -> None:
         points: dict[bytes, int] = {}
-        self._X, self._recent, self._points = X, None, points
+        self._X, self._recent, self._index, self._points = X, None, None, points
         self._columns["point"] = point = self._columns["point"].copy()
         for i in range(self.count):
             point[i] = points.setdefault(X[i].tobytes(), len(points))
@@ -585,7 +622,7 @@ class TrialTable:
 
     def change_patience(self, m: float, by_clock: bool) -> None:
         """Another patience, by which every outcome is judged, as if it had been so from the first query on."""
-        self.by_clock, self._recent = by_clock, None
+        self.by_clock, self._recent, self._index = by_clock, None, None
         for i in np.flatnonzero(self.told).tolist():
             self._columns["delay"][i], self._columns["m"][i] = self._measure_delay(i), m
         for i in self._statements:
@@ -697,6 +734,10 @@ class TrialTable:
         if not math.isfinite(self._columns["delay"][i]) and self._columns["failure"][i] < 0:
             self._keep(i)
             self._end(plain, i)
+            if self._index is not None and self._columns["gone"][i]:
+                self._index.note_gone(i)
+            else:
+                self._index = None
 
     def _end(self, plain: Mapping[str, Any], i: int) -> None:
         """From here on this is how a trial ended, without an outcome."""
@@ -721,6 +762,31 @@ class TrialTable:
         waited = measure_waits(self.column("asked_at"), now)
         # what was told counts as heard, by its position, whatever the clock says
         return np.where(self.told, np.maximum(waited, self.column("delay")), waited)
+
+    def index_outcomes(self, split: int) -> OutcomeIndex | None:
+        """The outcomes by query, where there are many and they repeat; split is the number of columns of contexts."""
+        if self.count <= MANY or 2 * self.count_points() > self.count or self._statements:
+            return None
+        if self._index is None:
+            self._index = OutcomeIndex(self._columns, self._X, self.count, split)
+        return self._index
+
+    def lend_history(self, now: float, m: float, late: Literal["use", "ignore"]) -> LentHistory:
+        """What `history` gives, made if it is needed."""
+        n = self.count
+        lent = LentHistory(lambda: self.history(now, m, late, n))
+        self._lent = weakref.ref(lent)
+        return lent
+
+    def list_X(self, rows: Indices) -> Array:
+        """Context and query of some rows."""
+        return np.asarray(self._X[rows])
+
+    def ages_of(self, rows: Indices, now: float) -> Array:
+        """The age of some queries that have no outcome."""
+        if not self.by_clock:
+            return np.asarray(self.count - rows, dtype=float)
+        return measure_waits(self._columns["asked_at"][rows], now)
 
     def history_before(self, now: float, m: float, late: Literal["use", "ignore"]) -> tuple[History, Array]:
         """What is known without the newest queries that we asked at this very moment, and those queries.

@@ -253,9 +253,10 @@ def describe_wait(m: float, by_clock: bool) -> str:
 
 
 def describe_stand(view: StudyView, closed: bool) -> str:
-    """How many trials there are of each status."""
+    """How many trials there are of each status, and whether the belief is up to date."""
     listed = ", ".join(f"{count} {status}" for status, count in view.counts.items()) or "none asked yet"
-    return f"{format_count(len(view.trials), 'trial')}: {listed}.{' The study is closed.' if closed else ''}"
+    words = [f"{format_count(len(view.trials), 'trial')}: {listed}.", "The study is closed." if closed else ""]
+    return " ".join(filter(None, [*words, f"Belief: {view.fit_note}." if view.fit_note else ""]))
 
 
 def describe_delays(study: ReportedStudy) -> str:

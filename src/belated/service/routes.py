@@ -442,6 +442,7 @@ def describe_study(service: Service, study: ServedStudy) -> dict[str, Any]:
         "closed": study.closed,
         "locked": study.locked,
         "floor": to_plain(study.floor),
+        "fit_note": study.fit_note,
         "position": head.position,
         "hash": head.hash.hex(),
     }

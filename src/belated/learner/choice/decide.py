@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -42,11 +42,12 @@ from belated.learner.feasibility import learn_feasibility, set_apart
 from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
 from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.scale import RateScale, Scale, describe_stand_in
-from belated.learner.history import History, coarsen_ages, scale_history
+from belated.learner.history import History, Tally, coarsen_ages, scale_history
 from belated.learner.moment import Moment, RateBelief
 from belated.learner.policies import Policy, UncertaintySampling, find_scores, find_surface
-from belated.learner.silence import Floor, Halfway, Silence, Unknown
+from belated.learner.silence import Floor, Halfway, Ignored, Silence, Unknown, Waiting
 from belated.learner.surrogate import believe_surrogate
+from belated.learner.width import BetaWidth
 
 Result = TypeVar("Result")
 NUMERICS = (NotPositiveDefinite, FloatingPointError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError)
@@ -110,7 +111,7 @@ def refit_rates(problem: Problem, h: History, t: int, start: GP, *, fitted: bool
     return Hyperparameters(gp, None, t, h.heard, h.settled_count)
 
 
-def needs_fit(problem: Problem, h: History, t: int) -> bool:
+def needs_fit(problem: Problem, h: History | Tally, t: int) -> bool:
     """Whether there is enough heard to fit, and something that is not given by hand."""
     by_hand = problem.algorithm.model.kernel is not None and problem.lam(t) is not None
     return h.heard >= FEWEST and not by_hand
@@ -242,13 +243,65 @@ def decide(
             if isinstance(error, MemoryError):
                 cache.clear()  # what is kept may be half-written, and its memory is needed
             continue
-        notes = [describe_floor(problem, h, situation), describe_summary(problem, belief)]
+        notes = [describe_floor(problem, h, situation, h.y[h.seen]), describe_summary(problem, belief)]
         notes += [POSTPONED if postponed else "", failures.explain(note)]
         found = fitted is not None and all(fitted is not each for each in fits)
         return Decision(x, "; ".join(filter(None, notes)), fitted if found else None, failures.last)
     rng.bit_generator.state = state
     note = failures.explain("fell back to a space-filling point")
     return Decision(fill_space(problem, situation, h, rng), note, failure=failures.last)
+
+
+class Condensed(NamedTuple):
+    """A history in which the outcomes of a query are one row, and what that leaves out."""
+
+    history: History  # on the scale of the last hyperparameters
+    outcomes: Array  # how many each row stands for
+    extremes: Array  # the least and the largest outcome heard, in the user's units
+    postponed: bool  # whether a fit is due and takes long
+
+
+def may_condense(problem: Problem, t: int, fits: Sequence[Hyperparameters]) -> bool:
+    """Whether a choice can rest on the sums of the outcomes of each query: the belief needs no more of them, nor does
+    the silence of any move, and the scale stays from fit to fit."""
+    algorithm = problem.algorithm
+    return (
+        bool(fits)
+        and fits[-1].scale is not None
+        and isinstance(algorithm.width, BetaWidth)
+        and algorithm.model.surrogate is None
+        and algorithm.fill_noise > 0.0
+        and not problem.conversions
+        and isinstance(problem.silence, Unknown | Waiting | Ignored)
+        and problem.epoch_start(t) == 1
+        and t > problem.initial + algorithm.opening.uncertainty
+    )
+
+
+def decide_condensed(
+    problem: Problem,
+    known: Condensed,
+    situation: Situation,
+    fits: Sequence[Hyperparameters],
+    whole: Callable[[], History],
+    rng: Generator,
+    cache: Cache,
+) -> Decision:
+    """The same as `decide` where nothing is fitted. If the last hyperparameters fail, the whole history is needed."""
+    state = rng.bit_generator.state
+    try:
+        x, belief = choose(problem, known.history, situation, fits[-1], rng, cache)
+    except SURVIVED as error:
+        if isinstance(error, MemoryError):
+            cache.clear()
+        rng.bit_generator.state = state
+        return decide(problem, whole(), situation, fits, rng, cache)
+    notes = [
+        describe_floor(problem, known.history, situation, known.extremes),
+        describe_summary(problem, belief, known),
+        POSTPONED if known.postponed else "",
+    ]
+    return Decision(x, "; ".join(filter(None, notes)))
 
 
 @dataclass
@@ -267,7 +320,7 @@ class FailureLog:
         return f"{note} (out of memory)" if note and self.out_of_memory else note
 
 
-def is_fit_due(problem: Problem, h: History, t: int, fits: Sequence[Hyperparameters]) -> bool:
+def is_fit_due(problem: Problem, h: History | Tally, t: int, fits: Sequence[Hyperparameters]) -> bool:
     """Whether to fit before query t is chosen."""
     last = fits[-1] if fits else None
     if last is not None and last.number == t:  # found ahead of time
@@ -283,9 +336,8 @@ def is_look_fit_due(problem: Problem, h: History, t: int, fits: Sequence[Hyperpa
     """Whether to fit before the belief is shown: as before an ask, where fits are eager; else as the outcomes grow."""
     schedule = problem.algorithm.fitting.schedule
     if schedule.eager:
-        return is_fit_due(problem, h, t, fits) and is_affordable(problem, h, fits)
-    grown = schedule.every is not None and (not fits or has_grown(h, fits[-1]))
-    return grown and is_affordable(problem, h, fits)
+        return is_fit_due(problem, h, t, fits)
+    return schedule.every is not None and (not fits or has_grown(h, fits[-1]))
 
 
 def is_opening(problem: Problem, h: History, t: int) -> bool:
@@ -299,33 +351,42 @@ def is_opening(problem: Problem, h: History, t: int) -> bool:
     return not problem.cumulative and int(np.sum(heard)) < problem.algorithm.opening.until_heard
 
 
-def has_new_late_outcome(h: History, last: Hyperparameters) -> bool:
+def has_new_late_outcome(h: History | Tally, last: Hyperparameters) -> bool:
     """Whether a late outcome was heard since the last fit."""
     return bool(np.any(h.late_by_arrival[last.heard :]))
 
 
-def has_grown(h: History, last: Hyperparameters) -> bool:
+def has_grown(h: History | Tally, last: Hyperparameters) -> bool:
     """Whether a tenth more, and at least ten more, are settled since the last fit."""
     return h.settled_count - last.settled >= max(10.0, 0.1 * last.settled)
 
 
-def describe_floor(problem: Problem, h: History, situation: Situation) -> str:
-    """A note on what replaced a floor that was not stated, if the choice needed one."""
+def describe_floor(problem: Problem, h: History, situation: Situation, heard: Array) -> str:
+    """A note on what replaced a floor that was not stated, if the choice needed one; `heard` has the outcomes in the
+    user's units, or the least and the largest of them."""
     if problem.bounds.floor is not None:
         return ""
     fills = find_silence(problem, situation).uses_floor and bool(np.any(~h.known & ~h.gone))
     if not (fills or problem.algorithm.model.scaling.uses_floor or np.any(h.infeasible)):
         return ""
-    return describe_stand_in(problem.bounds.stand_in(h.y[h.seen]))
+    return describe_stand_in(problem.bounds.stand_in(heard))
 
 
-def describe_summary(problem: Problem, belief: ChoiceBelief) -> str:
-    """A note on the approximation, where the belief is one."""
+def describe_summary(problem: Problem, belief: ChoiceBelief, known: Condensed | None = None) -> str:
+    """A note on the approximation, where the belief is one; `known` says how many outcomes its rows stand for."""
     if problem.conversions or problem.algorithm.model.surrogate is not None:
         return ""
     posterior = belief.posterior
     M = len(posterior.summarised)
-    return f"approximate: {int(np.sum(posterior.place < M))} outcomes are summarised around {M} queries" if M else ""
+    if not M:
+        return ""
+    old = posterior.place < M
+    if known is None:
+        outcomes = int(np.sum(old))
+    else:
+        stand_for = dict(zip(known.history.number.tolist(), known.outcomes.tolist(), strict=True))
+        outcomes = sum(stand_for[number] for number in posterior.ids[old].tolist())
+    return f"approximate: {outcomes} outcomes are summarised around {M} queries"
 
 
 def find_silence(problem: Problem, situation: Situation) -> Silence:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from belated.learner.choice.problem import Hyperparameters, Problem
 from belated.learner.gp.summary import SIZES
-from belated.learner.history import History
+from belated.learner.history import History, Tally
 
 LONGEST = 2.0  # CPU seconds of a fit that an ask or a look may start
 RATE = 2e10  # floating-point operations in a CPU second of an ordinary core, in matrix products
@@ -16,23 +14,17 @@ SEARCH = 0.5  # CPU seconds of the search for hyperparameters, which looks at so
 NEWTON = 20  # factorisations in a fit to rates: two modes, of some ten steps
 
 
-def is_affordable(problem: Problem, h: History, fits: Sequence[Hyperparameters]) -> bool:
+def is_affordable(problem: Problem, h: History | Tally, fits: Sequence[Hyperparameters]) -> bool:
     """Whether an ask or a look may fit; else `study.refit` does, ahead of time."""
     return estimate_cost(problem, h, fits) <= LONGEST
 
 
-def estimate_cost(problem: Problem, h: History, fits: Sequence[Hyperparameters]) -> float:
+def estimate_cost(problem: Problem, h: History | Tally, fits: Sequence[Hyperparameters]) -> float:
     """CPU seconds that a fit costs: its own, and those of computing the belief again, if there was one before."""
-    n = count_queries(h)
+    n = h.queries
     if problem.conversions:
         return SEARCH + NEWTON * n**3 / 3.0 / RATE
     return SEARCH + (count_operations(n, len(fits[-1].centres)) / RATE if fits else 0.0)
-
-
-def count_queries(h: History) -> int:
-    """How many different queries a belief may rest on."""
-    points = h.point[~h.gone] if h.counts is None else np.concatenate([h.point[~h.gone], h.counts.point])
-    return len(np.unique(points))
 
 
 def count_operations(n: int, centres: int) -> float:

@@ -17,6 +17,7 @@ order of calls that built it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -109,20 +110,35 @@ class Factor:
 
     def grow(self, k: Array, kappa: float) -> Factor:
         """Append one query in O(n²): the new row is (L⁻¹k, √(kappa - |L⁻¹k|²))."""
-        row = self.solve(k)
-        pivot = kappa - float(row @ row)
-        if not pivot > kappa * LEAST:  # written so that NaN fails too
-            raise NotPositiveDefinite
+        return self._grow_rows(k[None, :], np.array([kappa]))
+
+    def _grow_rows(self, K: Array, kappas: Array) -> Factor:
+        """Append some queries one by one, as many as the newest block has room for: row i of K is k of the i-th, which
+        looks at n + i numbers of it."""
         start, r = self.start, self.n - self.start
         room = self._room if self._room is not None and r else _Room.allocate(start)
         if room.used != r:  # another factor has grown from here: leave its rows alone
             room = room.copy(r)
-        room.K[r, : self.n], room.K[r, self.n] = k, kappa
-        room.left[r] = row[:start]
-        room.corner[packed_size(r) : packed_size(r + 1)] = [*row[start:], np.sqrt(pivot)]
-        room.used = r + 1
-        if r + 1 < BLOCK:
-            return Factor(self.n + 1, self.full, room)
+        left, corner = room.left, room.corner
+        for k, kappa in zip(K, kappas.tolist(), strict=True):
+            n, first = start + r, packed_size(r)
+            row = np.empty(n)
+            for i, block in enumerate(self.full):
+                rows = slice(i * BLOCK, (i + 1) * BLOCK)
+                b = k[rows] - block.left @ row[: i * BLOCK] if i else k[rows]
+                row[rows] = block.solve(b, transposed=False)
+            if r:
+                b = k[start:n] - left[:r] @ row[:start] if start else k[:n]
+                row[start:] = blas.dtpsv(r, corner[:first], b, lower=0, trans=1)
+            pivot = kappa - float(row @ row)
+            if not pivot > kappa * LEAST:  # written so that NaN fails too
+                raise NotPositiveDefinite
+            room.K[r, :n], room.K[r, n] = k[:n], kappa
+            left[r], corner[first : first + r], corner[first + r] = row[:start], row[start:], math.sqrt(pivot)
+            r += 1
+        room.used = r
+        if r < BLOCK:
+            return Factor(start + r, self.full, room)
         return self.cut(start).append_block(room.K)
 
     def append_block(self, K: Array) -> Factor:
@@ -166,7 +182,8 @@ class Factor:
                 np.fill_diagonal(rows[:, factor.n :], kappas[done : done + BLOCK])
                 factor, done = factor.append_block(rows), done + BLOCK
             else:
-                factor, done = factor.grow(K[done, : factor.n], float(kappas[done])), done + 1
+                end = done + min(rest, BLOCK - (factor.n - factor.start))
+                factor, done = factor._grow_rows(K[done:end], kappas[done:end]), end
         return factor
 
     def count_kept(self, n: int) -> int:

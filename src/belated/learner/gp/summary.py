@@ -144,7 +144,8 @@ class RowSummary:
 
     @cached_property
     def _root_of_P(self) -> Array:
-        return compute_root(self.P)
+        """In the order of LAPACK, which would copy it at every use."""
+        return np.asfortranarray(compute_root(self.P))
 
     @cached_property
     def noise(self) -> Array:

@@ -6,7 +6,7 @@ R   R Rᵀ = k(Q, Q), for drawing                                   (|Q|, |Q|)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -98,18 +98,30 @@ class Table:
                 k = self.prior.kernel(X[start : start + BLOCK], self.Q)
                 new = block.solve(k - block.left @ table.room[:start] if start else k, transposed=False)
                 table = table.cut(start)._append(new, X[start : start + BLOCK])
-            else:  # v = (k(x, Q) - row · V) / pivot, where (row, pivot) is the factor's row of x
-                row = factor.row(table.n)
-                k = self.prior.kernel(X[table.n : table.n + 1], self.Q)
-                table = table._append(
-                    (k - row[:-1] @ table.V) / row[-1] if table.n else k / row[-1], X[table.n : table.n + 1]
-                )
+            else:
+                table = table._append_rows(X, factor)
         return table
 
+    def _append_rows(self, X: Array, factor: Factor) -> Table:
+        """The rows of the newest block one by one: v = (k(x, Q) - row · V) / pivot, where (row, pivot) is the factor's
+        row of x."""
+        table = self._reserve(factor.n)
+        room = table.room
+        for i, k in enumerate(self.prior.kernel(X[self.n : factor.n], self.Q), start=self.n):
+            row = factor.row(i)
+            room[i] = (k - row[:-1] @ room[:i]) / row[-1] if i else k / row[-1]
+        return table._append(room[self.n : factor.n], X[self.n : factor.n])
+
+    def _reserve(self, n: int) -> Table:
+        """The same with memory for n rows."""
+        if n <= len(self.room):
+            return self
+        return replace(self, room=np.resize(self.room, (2 * n, len(self.Q))), places=np.resize(self.places, 2 * n))
+
     def _append(self, new: Array, X: Array) -> Table:
-        room, places, end = self.room, self.places, self.n + len(new)
-        if end > len(room):
-            room, places = np.resize(room, (2 * end, len(self.Q))), np.resize(places, 2 * end)
+        end = self.n + len(new)
+        table = self._reserve(end)
+        room, places = table.room, table.places
         room[self.n : end], places[self.n : end] = new, [self.prior.find(x) for x in X]
         variance = self.variance
         for v in new:  # one by one, for the same bits

@@ -83,12 +83,12 @@ def describe_stand(view: StudyView) -> str:
 
 
 def list_notes(view: StudyView) -> list[str]:
-    """Which trials failed and how, and which outcomes were put right and why."""
+    """Since when the belief is not up to date, which trials failed and how, which outcomes were put right and why."""
     failed: dict[str, list[str]] = {}
     for trial in view.trials:
         if trial.failure is not None:
             failed.setdefault(trial.failure, []).append(str(trial.number))
-    notes = []
+    notes = [f"Belief: {view.fit_note}."] if view.fit_note else []
     if failed:
         kinds = [f"{', '.join(numbers)} {kind}" for kind, numbers in failed.items()]
         notes.append(f"Failed: trial {'; '.join(kinds)}.")

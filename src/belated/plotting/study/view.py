@@ -48,6 +48,8 @@ class ViewedStudy(ForeseenStudy, Protocol):
     def settings(self) -> Settings: ...
     @property
     def floor(self) -> WorstValue: ...
+    @property
+    def fit_note(self) -> str: ...
     def trials(self) -> list[Trial]: ...
     def events(self) -> list[Event]: ...
     def delays(self) -> DelayReport: ...
@@ -164,6 +166,7 @@ class StudyView(HistoryView):
     recommended: BestQuery | None
     expected: str  # f at the recommended point, in words
     outlook: Outlook | None
+    fit_note: str  # whether the hyperparameters are up to date; empty if they are
     context: Params | None
     slices: Sequence[BeliefSlice]
     left_out: int  # coordinates that are not drawn
@@ -237,6 +240,7 @@ def read_belief_view(study: ViewedStudy, context: Params | None = None) -> Study
         recommended=recommended,
         expected="" if recommended is None else format_expected(recommended, study.settings.unit),
         outlook=None,
+        fit_note=study.fit_note,
         context=context,
         slices=slices[:COORDINATES],
         left_out=max(0, len(slices) - COORDINATES),
