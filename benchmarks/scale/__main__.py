@@ -22,7 +22,6 @@ import json
 import math
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -31,7 +30,7 @@ from pathlib import Path
 
 from benchmarks.rows import append_row
 from benchmarks.scale import kept
-from benchmarks.scale.cell import STAGES, Stage, find_stages
+from benchmarks.scale.cell import OVER, STAGES, Stage, find_stages
 from benchmarks.scale.kept import ENTRANTS, CellJob, ScaleRow, find_version
 from benchmarks.scale.report import format_markdown, format_table, list_lines
 from benchmarks.scale.worlds import WORLDS
@@ -98,7 +97,7 @@ def explain_end(stage: Stage, code: int, errors: str, seconds: float) -> str:
     """Why a process did not end by itself; "" where it did."""
     if code == 0:
         return ""
-    if code in (-signal.SIGXCPU, -signal.SIGKILL):
+    if code == OVER:
         return f"{stage}: over {seconds:g} CPU s"
     last = errors.strip().splitlines()[-1] if errors.strip() else f"exit {code}"
     short = "memory" in last.lower() or "alloc" in last.lower()

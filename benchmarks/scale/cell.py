@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
+import os
 import resource
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ Stage = Literal["fill", "open", "reopen", "ask"]
 STAGES: dict[str, tuple[Stage, ...]] = {"belated": ("fill", "open", "reopen", "ask"), "exact": ("fill", "ask")}
 PENDING, ASKS, BULK = 10, 20, 10
 ENOUGH = 15.0  # CPU seconds after which no further ask is measured
+OVER = 77  # the exit status of a process that has used up its CPU time
 PART = 5000  # rows that are written at once
 MOST_TOLD = 100_000  # of the trials that are told in bulk
 T = TypeVar("T")
@@ -157,9 +159,20 @@ def ask_peer(world: ScaleWorld, n: int, entrant: str) -> Iterator[tuple[str, flo
 
 
 def limit_process(seconds: float, gib: float) -> None:
-    """CPU time after which the system ends this process, and memory beyond which it has none."""
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 5))
+    """End this process after some CPU time, and give it no more than some memory.
+
+    The system's own limit of CPU time is not used: under it Linux moves the clock of CPU time in ticks of milliseconds,
+    and most calls that are shorter take no time at all."""
+    if resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY:
+        raise SystemExit("a limit of CPU time (ulimit -t) makes its clock too coarse to measure with")
     resource.setrlimit(resource.RLIMIT_DATA, (int(gib * 2**30),) * 2)
+
+    def watch() -> None:
+        while time.process_time() < seconds:
+            time.sleep(0.2)
+        os._exit(OVER)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

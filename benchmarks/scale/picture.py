@@ -44,7 +44,7 @@ def draw(rows: Sequence[ScaleRow], path: Path) -> None:
                 thread = THREAD | {"color": COLOURS[entrant]}
                 axes.annotate(entrant, **at, color=COLOURS[entrant], fontsize=9, va="center", arrowprops=thread)
             axes.set(xscale="log", yscale="log")
-            axes.set_xlim(600, 2e7)
+            axes.set_xlim(600, 20 * max((row.n for row in rows), default=1000))
             for axis in (axes.xaxis, axes.yaxis):
                 label_powers(axis)
             axes.grid(alpha=0.25)

@@ -130,7 +130,8 @@ def test_who_does_not_get_there_is_said_and_not_tried_with_more(tmp_path, monkey
     ("code", "errors", "words"),
     [
         (0, "", ""),
-        (-24, "", "ask: over 5 CPU s"),
+        (cell.OVER, "", "ask: over 5 CPU s"),
+        (-9, "", "ask: exit -9"),
         (1, "Traceback\nMemoryError", "ask: over 8 GiB"),
         (1, "RuntimeError: DefaultCPUAllocator: can't allocate memory", "ask: over 8 GiB"),
         (1, "Traceback\nValueError: no", "ask: ValueError: no"),
@@ -144,6 +145,17 @@ def test_why_a_process_ended_is_said(code, errors, words):
 def test_a_process_of_its_own_ends_at_its_limit(tmp_path):
     measured, note = command.run_stage(CellJob("60 cells", 2_000_000, "belated"), "fill", 1.0, tmp_path)
     assert (measured, note) == ([], "fill: over 1 CPU s")
+
+
+def test_the_clock_of_a_process_is_not_made_coarse(monkeypatch):
+    """Under a limit of the system's own, calls shorter than some milliseconds would take no time at all."""
+    limited = []
+    monkeypatch.setattr(cell.resource, "setrlimit", lambda kind, limits: limited.append(kind))
+    cell.limit_process(1e9, 1.0)
+    assert limited == [cell.resource.RLIMIT_DATA]
+    monkeypatch.setattr(cell.resource, "getrlimit", lambda kind: (60, 60))
+    with pytest.raises(SystemExit, match="too coarse"):
+        cell.limit_process(1e9, 1.0)
 
 
 def test_numbers_of_other_code_are_named():
