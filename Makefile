@@ -5,7 +5,7 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo lint docs stories test test-faults test-doors test-browser test-cnn test-long test-wheel soak paper bench bench-ledger bench-service bench-regret bench-conversions clean
+.PHONY: help demo lint docs stories test test-faults test-doors test-browser test-cnn test-long test-wheel soak paper bench bench-ledger bench-service bench-regret bench-conversions bench-scale clean
 
 # The tests of test-long draw other examples every time; SEED=1234 draws those of an earlier run again.
 SEED := $(shell date +%s)
@@ -78,6 +78,9 @@ bench-regret: $(STAMP).peers  ## measure the regret on public tasks, ours and ot
 
 bench-conversions: $(STAMP).bandits  ## measure campaigns told of by conversions alone, beside bandits; QUICK=1: six minutes
 	@$(PY) -m benchmarks.conversions $(if $(QUICK),--quick)
+
+bench-scale: $(STAMP).peers  ## measure asks, tells, opening and memory at up to a million trials; QUICK=1: up to 10,000
+	@$(PY) -m benchmarks.scale $(if $(QUICK),--quick)
 
 clean:  ## remove .venv and every cache
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

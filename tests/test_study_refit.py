@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
 import pytest
 
 from belated import Closed, Points, Real, Study, check
 from belated.events import Refitted
 from belated.learner.choice import fit_cost
 from belated.learner.choice.problem import Problem
+from belated.learner.gp.summary import RowSummary, Sizes
+from tests.support.summaries import use_sizes
 
 SPACE = {"x": Real(0, 1)}
 LATE = "kept the last hyperparameters"
+POINTS = [{"x": i / 20} for i in range(20)]
 
 
 def add_rows(study: Study, n: int) -> None:
@@ -144,3 +150,59 @@ def test_a_look_that_fits_says_nothing():
     add_rows(study, 12)
     assert study.fit_note == ""
     assert not study.hyperparameters()
+
+
+# On an executor -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond 40 different queries a belief is summarised, in chunks of 16."""
+    use_sizes(monkeypatch, Sizes(exact=40, centres=16, newest=8, block=8, chunk=2))
+
+
+def make_executor(kind: str) -> Executor:
+    return ThreadPoolExecutor(3) if kind == "threads" else ProcessPoolExecutor(2, get_context("spawn"))
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_a_refit_on_an_executor_gives_what_one_process_gives(kind, few_rows, monkeypatch):
+    here, there = (Study.create(space=SPACE, silence="unknown", regret="cumulative", seed=0) for _ in range(2))
+    for study in (here, there):
+        add_rows(study, 90)
+    with make_executor(kind) as executor:
+        found = there.refit(executor=executor)
+    assert found == here.refit()
+    assert found is not None
+    assert found.centres
+    built = []
+    monkeypatch.setattr(RowSummary, "extend", lambda *given: built.append(given))
+    asked = there.ask()  # computes no summary
+    monkeypatch.undo()
+    assert not built
+    assert "approximate" in asked.note
+    few = here.ask()
+    assert few.params["x"] == pytest.approx(asked.params["x"], abs=1e-9)
+    for one, other in zip(here.posterior(POINTS).mean, there.posterior(POINTS).mean, strict=True):
+        assert one == pytest.approx(other, abs=1e-9)
+
+
+def test_an_executor_is_not_needed_where_nothing_is_summarised():
+    study = Study.create(space=SPACE, silence="unknown", seed=0)
+    add_rows(study, 12)
+    with ThreadPoolExecutor(1) as executor:
+        executor.shutdown()  # it takes no more work
+        found = study.refit(executor=executor)
+    assert found is not None
+    assert study.hyperparameters() == [found]
+
+
+def test_a_worker_that_is_lost_loses_no_fit(few_rows):
+    study = Study.create(space=SPACE, silence="unknown", seed=0)
+    add_rows(study, 90)
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        study.refit(executor=executor)
+    assert len(study.hyperparameters()) == 1
+    assert "approximate" in study.ask().note

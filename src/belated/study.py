@@ -57,6 +57,7 @@ from belated.record.choices import (
     gather_knowledge,
     prepare_choice,
     prepare_fit,
+    prepare_summary,
     replay_choice,
 )
 from belated.record.events import (
@@ -1430,17 +1431,25 @@ class Study:
             self._sync()
             return list(self._state.fits)
 
-    def refit(self, *, by: str | None = None) -> Hyperparameters | None:
+    def refit(self, *, executor: Executor | None = None, by: str | None = None) -> Hyperparameters | None:
         """Fit the hyperparameters now and record them; the next asks, of any worker, use them. None: nothing to fit.
 
         An ask fits by itself as long as that is quick. Where it would take more than some two CPU seconds (thousands of
         different queries) it keeps the last hyperparameters, and its trial says so: then call this now and then.
 
+        executor  any concurrent.futures.Executor. Where very many queries are summarised, it computes the summary too,
+                  in chunks, and this handle keeps it, so that its next ask need not. What it gives is the same without
+        by        who does it; None: whom BELATED_BY names, if anybody
+
+        >>> from concurrent.futures import ThreadPoolExecutor
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
         >>> _ = [study.add({"x": x}, x * (1 - x)) for x in (0.0, 0.3, 0.9)]
         >>> study.refit() == study.hyperparameters()[-1]
         True
+        >>> with ThreadPoolExecutor(2) as executor:
+        ...     study.refit(executor=executor).number
+        4
         """
         with self._ledger.lock_asks(self._sync, self._head) as turn:
             self._sync(turn)
@@ -1455,7 +1464,18 @@ class Study:
                 return [] if found is None else [Refitted(fitted=found.to_dict(), at=at)]
 
             written = self._write(events, Signature.of(by), turn)
-            return Hyperparameters.from_dict(written[0].fitted) if written else None
+        if written and executor is not None:
+            self._summarise(executor)
+        return Hyperparameters.from_dict(written[0].fitted) if written else None
+
+    def _summarise(self, executor: Executor) -> None:
+        """Compute the summary of very many queries on an executor, for the next ask of this handle."""
+        from belated.execution.parallel import map_in_order
+
+        with self._hold_state() as state:
+            compute = prepare_summary(state, self._read_clock())
+        with use_one_thread(), self._use_cache() as cache:
+            compute(cache, map_in_order(executor))
 
     @property
     def rounds(self) -> int:

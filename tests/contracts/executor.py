@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import belated
 from belated.execution.optimize import Run
 from belated.execution.parallel import run_in_parallel
+from belated.learner.gp import summary
+from belated.learner.gp.summary import Sizes
+from tests.support.summaries import use_sizes
 
 
 def make_deadly(folder: Path, f: Any) -> Any:
@@ -53,3 +57,26 @@ class ExecutorContract:
             pass
         said: Any = {"algorithms": ["GP-BTS", "GP-UCB"], "seeds": 3, "rounds": 8}
         assert str(belated.compare(study, executor=executor, **said)) == str(belated.compare(study, **said))
+
+    def test_a_refit_and_its_summary_are_those_of_one_process_when_a_worker_is_killed(
+        self, executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        use_sizes(monkeypatch, Sizes(exact=40, centres=16, newest=8, block=8, chunk=2))
+        here, there = (
+            belated.Study.create(space={"x": belated.Real(0, 1)}, silence="unknown", regret="cumulative", seed=0)
+            for _ in range(2)
+        )
+        for study in (here, there):
+            study.add_many([{"params": {"x": i / 90}, "value": (i / 90 - 0.3) ** 2} for i in range(90)])
+        monkeypatch.setattr(summary, "sum_chunk", make_deadly(tmp_path, summary.sum_chunk))
+        found = there.refit(executor=executor)
+        monkeypatch.undo()
+        use_sizes(monkeypatch, Sizes(exact=40, centres=16, newest=8, block=8, chunk=2))
+        assert len(list(tmp_path.iterdir())) >= 6  # five chunks, one of them twice
+        assert found == here.refit()
+        assert found is not None
+        assert found.centres
+        points = [{"x": i / 20} for i in range(20)]
+        mine, theirs = here.posterior(points), there.posterior(points)
+        np.testing.assert_allclose(mine.mean, theirs.mean, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(mine.std, theirs.std, rtol=0, atol=1e-9)

@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from belated.errors import WorkerLost
-from belated.execution.parallel import count_cores, run_in_parallel
+from belated.execution.parallel import AHEAD, count_cores, map_in_order, run_in_parallel
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -67,3 +67,32 @@ def test_a_lost_worker_is_said() -> None:
 
 def test_there_is_a_core() -> None:
     assert 1 <= count_cores() <= (os.cpu_count() or 1)
+
+
+def test_a_map_on_an_executor_is_in_order_and_computes_only_some_ahead() -> None:
+    begun: list[int] = []
+
+    def job(i: int) -> int:
+        begun.append(i)
+        return i * i
+
+    with ThreadPoolExecutor(1) as pool:
+        results = map_in_order(pool)(job, range(3 * AHEAD))
+        assert next(results) == 0
+        assert len(begun) <= AHEAD
+        assert list(results) == [i * i for i in range(1, 3 * AHEAD)]
+
+
+def test_a_map_that_is_left_early_cancels_what_has_not_begun() -> None:
+    begun: list[int] = []
+
+    def job(i: int) -> int:
+        begun.append(i)
+        return 1 // (1 - i)
+
+    pool = ThreadPoolExecutor(1)
+    pool.submit(lambda: None).result()
+    with pytest.raises(ZeroDivisionError):
+        list(map_in_order(pool)(job, range(2 * AHEAD)))
+    pool.shutdown()
+    assert len(begun) <= AHEAD + 1

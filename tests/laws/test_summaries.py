@@ -9,21 +9,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 from belated import Real, Study, algorithms, kernels
-from belated.learner import belief as belief_module
-from belated.learner.choice import fit_cost
 from belated.learner.gp import summary
 from belated.learner.gp.summary import Sizes
+from tests.support.summaries import use_sizes
 
 FEW = Sizes(exact=40, centres=24, newest=12, block=8)
 NOTE = "outcomes are summarised around"
 SPACE = {"x": Real(0, 1), "y": Real(0, 1)}
 SILENCES = ("floor", "unknown", "waiting", "fading", "ignored", "nearest")
 SIX = ("GP-UCB-SDF", "GP-TS-SDF", "GP-BUCB", "GP-BTS", "GP-UCB", "asy-TS")
-
-
-def use_sizes(patch: pytest.MonkeyPatch, sizes: Sizes) -> None:
-    for module in (summary, belief_module, fit_cost):
-        patch.setattr(module, "SIZES", sizes)
 
 
 @pytest.fixture

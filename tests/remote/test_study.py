@@ -134,3 +134,14 @@ def test_a_renamed_and_a_deleted_study_are_known_to_old_handles(server: Running)
     for call in (other.ask, other.trials, study.ask):
         with pytest.raises(belated.Deleted, match="flask was deleted"):
             call()
+
+
+def test_an_executor_of_the_client_is_refused(server: Running) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    study = Study.create(server.url, "lab", space=LINE, silence="unknown", seed=0)
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(InvalidInput, match="in processes of its own"),
+    ):
+        study.refit(executor=executor)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
 from typing import TypeVar
 
 from belated.errors import WorkerLost
@@ -14,6 +16,7 @@ from belated.execution.interrupts import block_interrupts
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+AHEAD = 32  # jobs that an executor has at a time, where results are used in order
 
 
 def count_cores() -> int:
@@ -59,6 +62,24 @@ def run_in_parallel(
             for worker in set(multiprocessing.active_children()) - others:
                 worker.terminate()
             raise
+
+
+def map_in_order(executor: Executor) -> Callable[[Callable[[Job], Result], Iterable[Job]], Iterator[Result]]:
+    """A `map` whose calls run on an executor, one BLAS thread each. Results come in the order of the jobs; only some of
+    them are computed ahead, so that many large ones need not lie in memory."""
+
+    def run(do: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+        left = iter(jobs)
+        ahead = deque(_submit(executor, do, list(islice(left, AHEAD))))
+        try:
+            while ahead:
+                yield ahead.popleft().result()
+                ahead.extend(_submit(executor, do, list(islice(left, 1))))
+        finally:
+            for future in ahead:
+                future.cancel()
+
+    return run
 
 
 def _submit(executor: Executor, run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Future[Result]]:

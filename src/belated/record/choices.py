@@ -24,13 +24,14 @@ from belated.learner.choice.decide import (
     measure_shortfall,
     needs_fit,
     recall,
+    summarise_ahead,
     try_refit,
 )
 from belated.learner.choice.fit_cost import is_affordable
 from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
 from belated.learner.gp.domain import Finite
 from belated.learner.gp.scale import Scale
-from belated.learner.gp.summary import SIZES
+from belated.learner.gp.summary import SIZES, ChunkRunner
 from belated.learner.history import History
 from belated.record.events import Asked, Event
 from belated.record.locks import run_in_children
@@ -214,6 +215,13 @@ def prepare_fit(state: State, now: float) -> Callable[[], Hyperparameters | None
     problem, t = state.problem, state.next_number
     history, fits = recall(problem, state.history_for_choice(now)[0], list(state.fits), t)
     return partial(try_refit, problem, history, t, fits[-1] if fits else None, FailureLog())
+
+
+def prepare_summary(state: State, now: float) -> Callable[[Cache, ChunkRunner], None]:
+    """The belief of the next choice around the centres of the last fit, still to be computed."""
+    problem, t = state.problem, state.next_number
+    history, fits = recall(problem, state.history_for_choice(now)[0], list(state.fits), t)
+    return partial(summarise_ahead, problem, history, t, fits[-1])
 
 
 def find_worst(state: State, now: float) -> WorstValue:

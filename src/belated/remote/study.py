@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import wraps
@@ -275,7 +276,9 @@ class RemoteStudy(Study):
         plain = {"name": _send(name, "name"), "reason": require_reason(reason), "by": self._sign(by)}
         self._do("delete", Deleted, **plain)
 
-    def refit(self, *, by: str | None = None) -> Hyperparameters | None:
+    def refit(self, *, executor: Executor | None = None, by: str | None = None) -> Hyperparameters | None:
+        if executor is not None:
+            raise InvalidInput("executor must be left out: the server fits in processes of its own")
         with self._server.wait_longer(REFIT_WAITS):
             found = self._do("refit", by=self._sign(by))["fitted"]
         return None if found is None else Hyperparameters.from_dict(found)

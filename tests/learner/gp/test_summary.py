@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.learner.gp.kernels import SE, Matern52, Product
 from belated.learner.gp.posterior import GP, GrowingPosterior, Posterior
-from belated.learner.gp.summary import Sizes, SummaryStore, choose_centres
+from belated.learner.gp.summary import RowSummary, Sizes, SummaryStore, choose_centres
 from tests.support.examples import examples
 
 FEW = Sizes(exact=20, centres=16, newest=8, block=8)
@@ -91,6 +92,37 @@ def test_what_was_summarised_is_not_computed_again():
     looked_at.clear()
     memory.condition(gp, range(62), POOL[:62], np.append(OUTCOMES[:61], 9.0), centres=range(8))  # a new outcome
     assert not looked_at
+
+
+def test_a_query_that_was_corrected_and_back_gives_its_own_belief():
+    """The outcomes are the same all the time: what is kept of a block is about its queries too."""
+    gp, memory, moved = GP(KERNELS[0], 0.1), grow(), POOL.copy()
+    moved[30] = 0.5
+    for n, X in ((24, POOL), (64, POOL), (64, moved), (64, POOL)):
+        mine, fresh = (
+            each.condition(gp, range(n), X[:n], OUTCOMES[:n], NOISES[:n], centres=range(8)) for each in (memory, grow())
+        )
+        assert_array_equal(mine.mean(Q), fresh.mean(Q))
+
+
+@pytest.mark.parametrize("begin", [0, 24, 40, 48])
+def test_chunks_may_be_summed_up_anywhere(begin):
+    """In any order; from nothing, or from a summary that ends within a chunk or with one."""
+    sizes, centres, asked = replace(FEW, chunk=2), POOL[:12], []
+
+    def run_backwards(do, chunks):
+        chunks = [copy.deepcopy(chunk) for chunk in chunks]
+        asked.extend(len(chunk.X) for chunk in chunks)
+        return reversed([do(chunk) for chunk in reversed(chunks)])
+
+    nothing = RowSummary.begin(KERNELS[0], centres, sizes)
+    start = nothing.extend(POOL[:begin], NOISES[:begin], OUTCOMES[:begin]) if begin else nothing
+    here, there = (start.extend(POOL[:60], NOISES[:60], OUTCOMES[:60], run) for run in (None, run_backwards))
+    assert asked == {0: [16, 16, 16, 12], 24: [16, 12], 40: [12], 48: [12]}[begin]
+    assert_array_equal(here.P, there.P)
+    assert_array_equal(here.place, there.place)
+    assert_array_equal(here.average(OUTCOMES[:60]), there.average(OUTCOMES[:60]))
+    assert_array_equal(nothing.extend(POOL[:60], NOISES[:60], OUTCOMES[:60]).P, here.P)
 
 
 def test_gradients_are_differences():

@@ -6,6 +6,7 @@ A pure function of its arguments. Numerical trouble never makes it raise: it fal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
@@ -42,6 +43,7 @@ from belated.learner.feasibility import learn_feasibility, set_apart
 from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
 from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.scale import RateScale, Scale, describe_stand_in
+from belated.learner.gp.summary import ChunkRunner
 from belated.learner.history import History, Tally, coarsen_ages, scale_history
 from belated.learner.moment import Moment, RateBelief
 from belated.learner.policies import Policy, UncertaintySampling, find_scores, find_surface
@@ -157,6 +159,18 @@ def compute_belief(
         centres, Q = () if fitted is None else fitted.centres, list_queries(problem)
         belief = believe(gp, silence, scaled, Q, cache.memory, z, problem.algorithm.fill_noise, centres)
     return replace(belief, feasible=feasible), scale
+
+
+def summarise_ahead(
+    problem: Problem, h: History, t: int, fitted: Hyperparameters, cache: Cache, run: ChunkRunner
+) -> None:
+    """Compute the belief of the next choice, its summary by `run`, and leave both in the cache.
+
+    Where that fails for numerical reasons, an ask finds out and says to what it fell back."""
+    if problem.conversions or not fitted.centres:  # nothing is summarised
+        return
+    with suppress(*NUMERICS), cache.memory.heard.store.sum_up_by(run):
+        compute_belief(problem, h, t, fitted, adapt_silence(problem, problem.move(0)), cache, np.zeros(problem.split))
 
 
 def believe_in_rates(

@@ -372,7 +372,8 @@ class GrowingPosterior:
         place: Indices,
     ) -> Posterior:
         """The belief in which the first rows, `count` of them, are summarised around some of them."""
-        summary = self.store.summarise(gp.kernel, X[:count], merged.noise[:count], centres)
+        outcomes = merged.mean[:count] - gp.mean
+        summary = self.store.summarise(gp.kernel, X[:count], merged.noise[:count], outcomes, centres)
         M = len(summary.Z)
         self._grow(
             gp.kernel,
@@ -381,7 +382,7 @@ class GrowingPosterior:
             Q,
             summary.factor,
         )
-        y = np.concatenate([gp.mean + summary.average(merged.mean[:count] - gp.mean), merged.mean[count:]])
+        y = np.concatenate([gp.mean + summary.average(outcomes), merged.mean[count:]])
         rows = np.concatenate([summary.place, np.arange(M, len(self.X))])
         return Posterior(
             gp, self.X, y, self.lams, self.factor, self.table, numbers, rows[place], merged.weights, summary.noise

@@ -11,14 +11,17 @@ Together the rows say as much about f(Z) as M outcomes P⁻¹ b with the noise c
 2006). So the rest of a belief needs to know nothing of it: a summary is M rows with noise of their own. The newest rows
 are not summarised. With as many centres as rows the belief is the exact one.
 
-P and b are sums over blocks of rows, always in the same order: the same rows give the same bits.
+P and b are sums over blocks of rows, and P of those over chunks of blocks, always in the same order: the same rows give
+the same bits. A chunk needs to know nothing of the others, so it may be summed up anywhere (`RowChunk`, `sum_chunk`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, pairwise
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
@@ -46,6 +49,7 @@ class Sizes:
     centres: int = 1536  # at most
     newest: int = 256  # rows that are never summarised
     block: int = 128  # rows that are summarised together
+    chunk: int = 64  # blocks that are summed up before they are added to the others: 8,192 rows
 
     def count_summarised(self, n: int) -> int:
         """How many of n rows, from the first on."""
@@ -99,6 +103,56 @@ class BlockSum:
 
 
 @dataclass(frozen=True, eq=False)
+class RowChunk:
+    """Rows to be summed up, with all that this needs."""
+
+    kernel: Kernel
+    Z: Array
+    X: Array
+    lams: Array
+    y: Array  # outcomes less the mean
+    block: int
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkSum:
+    """What the rows of a chunk come to."""
+
+    P: Array
+    place: Indices
+    sums: tuple[BlockSum, ...]
+
+
+def sum_chunk(chunk: RowChunk) -> ChunkSum:
+    """P of a chunk's rows, b of its blocks, and the nearest centre of each row; in this process or in another."""
+    return _sum_blocks(chunk, _compute_root(chunk.kernel, chunk.Z), np.zeros((len(chunk.Z),) * 2))
+
+
+def _sum_blocks(chunk: RowChunk, root: Array, P: Array) -> ChunkSum:
+    """The same with the root of k(Z, Z), added to the P of rows before."""
+    P, places, sums = P.copy(), [], []
+    for start in range(0, len(chunk.X), chunk.block):
+        rows = slice(start, start + chunk.block)
+        W, noise, place = _project(chunk.kernel, chunk.Z, root, chunk.X[rows], chunk.lams[rows])
+        P += (W / noise) @ W.T
+        places.append(place)
+        sums.append(BlockSum(chunk.y[rows].copy(), W @ (chunk.y[rows] / noise)))
+    return ChunkSum(P, np.concatenate(places), tuple(sums))
+
+
+def _project(kernel: Kernel, Z: Array, root: Array, X: Array, lams: Array) -> tuple[Array, Array, Indices]:
+    """W, Λ + r, and the nearest centre of some rows."""
+    lams = np.maximum(lams, LEAST * kernel.variance)
+    K = kernel(Z, X)
+    V = solve_triangular(root, K, lower=True)
+    left = np.maximum(kernel.variance - np.sum(np.square(V), axis=0), 0.0)
+    return solve_triangular(root, V, lower=True, trans=1), lams + left, np.argmax(K, axis=0)
+
+
+ChunkRunner = Callable[[Callable[[RowChunk], ChunkSum], Iterable[RowChunk]], Iterable[ChunkSum]]  # as map does it
+
+
+@dataclass(frozen=True, eq=False)
 class RowSummary:
     """Some rows, and what they say about f at the centres. `extend` returns a longer one."""
 
@@ -107,40 +161,49 @@ class RowSummary:
     root: Array  # R Rᵀ = k(Z, Z)
     X: Array
     lams: Array
-    P: Array
+    whole: Array  # P of the chunks that are complete
+    newest: Array  # P of the blocks after them
     place: Indices  # the centre that is nearest to each row                  (n,)
-    block: int
+    sizes: Sizes
     sums: dict[int, BlockSum] = field(default_factory=dict)  # kept from belief to belief, by block
 
     @classmethod
-    def begin(cls, kernel: Kernel, Z: Array, block: int) -> RowSummary:
+    def begin(cls, kernel: Kernel, Z: Array, sizes: Sizes) -> RowSummary:
         """A summary of no row."""
-        M = len(Z)
-        nobody = np.empty(0, dtype=np.intp)
-        return cls(kernel, Z, _compute_root(kernel, Z), Z[:0], np.empty(0), np.zeros((M, M)), nobody, block)
+        nothing, nobody = np.zeros((len(Z), len(Z))), np.empty(0, dtype=np.intp)
+        return cls(kernel, Z, _compute_root(kernel, Z), Z[:0], np.empty(0), nothing, nothing, nobody, sizes)
+
+    @property
+    def P(self) -> Array:
+        return self.whole + self.newest
 
     def begins(self, X: Array, lams: Array) -> bool:
         """Whether its rows are the first of these."""
         n = len(self.X)
         return n <= len(X) and np.array_equal(self.lams, lams[:n]) and np.array_equal(self.X, X[:n])
 
-    def extend(self, X: Array, lams: Array) -> RowSummary:
-        """The summary of all of these rows, which begin with its own."""
-        P, places = self.P.copy(), [self.place]
-        for start in range(len(self.X), len(X), self.block):
-            rows = slice(start, start + self.block)
-            W, noise, place = self._project(X[rows], lams[rows])
-            P += (W / noise) @ W.T
-            places.append(place)
-        return replace(self, X=X, lams=lams, P=P, place=np.concatenate(places))
+    def extend(self, X: Array, lams: Array, y: Array, run: ChunkRunner | None = None) -> RowSummary:
+        """The summary of all of these rows, which begin with its own, with their outcomes less the mean.
 
-    def _project(self, X: Array, lams: Array) -> tuple[Array, Array, Indices]:
-        """W, Λ + r, and the nearest centre of some rows."""
-        lams = np.maximum(lams, LEAST * self.kernel.variance)
-        K = self.kernel(self.Z, X)
-        V = solve_triangular(self.root, K, lower=True)
-        left = np.maximum(self.kernel.variance - np.sum(np.square(V), axis=0), 0.0)
-        return solve_triangular(self.root, V, lower=True, trans=1), lams + left, np.argmax(K, axis=0)
+        `run` sums up the chunks, in order as `map` does; None: here, one after the other."""
+        n, length, nothing = len(self.X), self.sizes.block * self.sizes.chunk, np.zeros_like(self.root)
+        bounds = [n, *range(n // length * length + length, len(X), length), len(X)]
+        chunks = [
+            RowChunk(self.kernel, self.Z, X[start:end], lams[start:end], y[start:end], self.sizes.block)
+            for start, end in pairwise(bounds)
+        ]
+        begun = 1 if n % length else 0  # a chunk of which some rows are summed up already
+        further = chunks[begun:]
+        rest = run(sum_chunk, further) if run else (_sum_blocks(each, self.root, nothing) for each in further)
+        whole, newest, places, sums = self.whole, self.newest, [self.place], dict(self.sums)
+        for done in chain((_sum_blocks(each, self.root, newest) for each in chunks[:begun]), rest):
+            newest = done.P
+            places.append(done.place)
+            sums.update(enumerate(done.sums, n // self.sizes.block))
+            n += len(done.place)
+            if n % length == 0:
+                whole, newest = whole + newest, nothing
+        return replace(self, X=X, lams=lams, whole=whole, newest=newest, place=np.concatenate(places), sums=sums)
 
     @cached_property
     def _root_of_P(self) -> Array:
@@ -163,10 +226,10 @@ class RowSummary:
     def average(self, y: Array) -> Array:
         """P⁻¹ b: what the rows say of f(Z), for their outcomes less the mean                              (M,)."""
         b = np.zeros(len(self.Z))
-        for i, start in enumerate(range(0, len(self.X), self.block)):
-            rows = slice(start, start + self.block)
+        for i, start in enumerate(range(0, len(self.X), self.sizes.block)):
+            rows = slice(start, start + self.sizes.block)
             if i not in self.sums or not np.array_equal(self.sums[i].y, y[rows]):
-                W, noise, _ = self._project(self.X[rows], self.lams[rows])
+                W, noise, _ = _project(self.kernel, self.Z, self.root, self.X[rows], self.lams[rows])
                 self.sums[i] = BlockSum(y[rows].copy(), W @ (y[rows] / noise))
             b = b + self.sums[i].b
         return np.asarray(lapack.dpotrs(self._root_of_P, b, lower=1)[0])
@@ -192,14 +255,26 @@ class SummaryStore:
     sizes: Sizes = field(default_factory=lambda: SIZES)
     kept: list[RowSummary] = field(default_factory=list)
     first: FirstCentres | None = None
+    run: ChunkRunner | None = None  # what sums up the chunks; None: this process
 
-    def summarise(self, kernel: Kernel, X: Array, lams: Array, centres: Indices) -> RowSummary:
-        """The summary of these rows around some of them; without centres, they are chosen of the first rows."""
+    @contextmanager
+    def sum_up_by(self, run: ChunkRunner) -> Iterator[None]:
+        """Inside, chunks are summed up by `run`."""
+        self.run = run
+        try:
+            yield
+        finally:
+            self.run = None
+
+    def summarise(self, kernel: Kernel, X: Array, lams: Array, y: Array, centres: Indices) -> RowSummary:
+        """The summary of these rows around some of them; without centres, they are chosen of the first rows.
+
+        y   their outcomes less the mean, so that their sums are computed together with the rest"""
         Z = X[centres if len(centres) else self._choose_first(kernel, X, lams)]
         same = [each for each in self.kept if each.kernel == kernel and np.array_equal(each.Z, Z)]
         own = [each for each in same if each.begins(X, lams)]
-        longest = max(own, key=lambda each: len(each.X)) if own else RowSummary.begin(kernel, Z, self.sizes.block)
-        summary = longest if len(longest.X) == len(X) else longest.extend(X, lams)
+        longest = max(own, key=lambda each: len(each.X)) if own else RowSummary.begin(kernel, Z, self.sizes)
+        summary = longest if len(longest.X) == len(X) else longest.extend(X, lams, y, self.run)
         self.kept = [summary, *(each for each in self.kept if each is not summary)][:KEPT]
         return summary
 
