@@ -93,6 +93,7 @@ class FactorCache:
 
     def __post_init__(self) -> None:
         self.belief.store = self.heard.store  # what is old is the same for both, as a rule
+        self.belief.siblings = [self.heard]  # which has just grown by what was told
 
 
 def fill_outcomes(

@@ -608,3 +608,21 @@ def test_a_gp_is_a_value():
     assert gp == replace(gp)
     assert gp != replace(gp, lam=0.2)
     assert module.GP(SE([0.1, 0.2]), 0.1) == gp
+
+
+def test_a_sibling_s_factor_is_kept_where_it_agrees_with_more_rows() -> None:
+    """The belief of all rows begins with the rows of what was heard; its bits are those of a fresh start."""
+    gp, rng = GP(SE(0.3), 0.05), np.random.default_rng(0)
+    X, Q = rng.random((40, 2)), rng.random((7, 2))
+    heard = GrowingPosterior()
+    both = GrowingPosterior(siblings=[heard])
+    for changed in (30, 5, 12):  # another outcome of an old query: the noise of its row
+        lams, y = np.full(40, 0.05), rng.standard_normal(40)
+        lams[changed] = 0.02
+        heard.condition(gp, range(1, 34), X[:33], y[:33], lams[:33])
+        grown = both.condition(gp, range(1, 41), X, y, lams, Q)
+        fresh = GrowingPosterior().condition(gp, range(1, 41), X, y, lams, Q)
+        again = heard.condition(gp, range(1, 34), X[:33], y[:33], lams[:33])
+        alone = GrowingPosterior().condition(gp, range(1, 34), X[:33], y[:33], lams[:33])
+        assert np.array_equal(grown.mean_and_std(Q), fresh.mean_and_std(Q))
+        assert np.array_equal(again.mean_and_std(Q), alone.mean_and_std(Q))

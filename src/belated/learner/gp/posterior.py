@@ -325,6 +325,7 @@ class GrowingPosterior:
     table: Table | None = None
     store: SummaryStore = field(default_factory=SummaryStore)
     base: Factor = NO_ROWS  # of the centres, with which the factor begins
+    siblings: list[GrowingPosterior] = field(default_factory=list)  # whose factor may be kept where it agrees with more
 
     def condition(
         self,
@@ -390,9 +391,9 @@ class GrowingPosterior:
 
     def _grow(self, kernel: Kernel, X: Array, lams: Array, Q: Array | None, base: Factor) -> None:
         """Let the factor be that of these rows; `base` is the factor of the first ones."""
-        agreed = _count_agreeing((self.lams, lams), (self.X, X)) if kernel == self.kernel and base is self.base else 0
-        known = self.factor.count_kept(agreed)
-        known, factor = (known, self.factor.cut(known)) if known > base.n else (0, base)
+        known, factor = self._cut(kernel, X, lams, base)
+        others = (each._cut(kernel, X, lams, base)[1] for each in self.siblings)
+        factor = max(factor, *others, key=lambda each: each.n) if self.siblings else factor  # of equals, its own
         table = self.table
         if Q is None:
             table = None
@@ -407,6 +408,12 @@ class GrowingPosterior:
             factor = factor.extend(kernel(X[new], X[:end]), kernel.variance + lams[new])
         table = None if table is None else table.extend(X, factor)
         self.kernel, self.X, self.lams, self.factor, self.table, self.base = kernel, X, lams, factor, table, base
+
+    def _cut(self, kernel: Kernel, X: Array, lams: Array, base: Factor) -> tuple[int, Factor]:
+        """How many of these rows its factor and its table may keep, and that factor."""
+        agreed = _count_agreeing((self.lams, lams), (self.X, X)) if kernel == self.kernel and base is self.base else 0
+        known = self.factor.count_kept(agreed)
+        return (known, self.factor.cut(known)) if known > base.n else (0, base)
 
 
 def _count_agreeing(*pairs: tuple[NDArray[Any], NDArray[Any]]) -> int:
