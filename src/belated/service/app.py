@@ -69,7 +69,7 @@ def make_app(service: Service) -> FastAPI:
 def answer_plainly(documented: APIRouter) -> list[Route]:
     """The same addresses without FastAPI's own work at every call: it writes the document, and has nothing to check."""
     found = [route for route in documented.routes if isinstance(route, APIRoute)]
-    return [Route(route.path, route.endpoint, methods=list(route.methods), name=route.name) for route in found]
+    return [Route(route.path, route.endpoint, methods=list(route.methods or ()), name=route.name) for route in found]
 
 
 def _add_doors(app: FastAPI, service: Service) -> None:
