@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from belated import Choice, Integer, Real, Study
+from belated import Choice, Integer, Real, Study, studies
 
 playwright = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("fastapi")
@@ -277,7 +277,7 @@ def test_fail_amend_add_close_and_open_again(anna: Person, lab: Study) -> None:
     anna.open(lab, "/manage")
     page.get_by_role("button", name="Close it").click()
     expect(page.get_by_role("status")).to_have_text("The study is closed.")
-    page.get_by_label("Reason").fill("two more")
+    page.get_by_role("region", name="This study is closed").get_by_label("Reason").fill("two more")
     page.get_by_role("button", name="Open it again").click()
     expect(page.get_by_role("status")).to_have_text("The study is open again.")
     page.get_by_role("button", name="Lock it").click()
@@ -288,6 +288,29 @@ def test_fail_amend_add_close_and_open_again(anna: Person, lab: Study) -> None:
     assert (now.trial(3).failure, now.trial(1).outcome, now.trial(6).outcome) == ("infeasible", 44.25, 71.0)
     assert now.trial(6).params == {"heat": 60.5, "stages": 4, "solvent": BOLD}
     assert now.locked
+    anna.troubles = [said for said in anna.troubles if "400" not in said]
+
+
+def test_rename_and_delete_which_asks_for_the_name(anna: Person, lab: Study) -> None:
+    page, name = anna.open(lab, "/manage"), lab.name or ""
+    page.get_by_label("New name").fill("a/b")
+    page.get_by_role("button", name="Rename it").click()
+    expect(page.get_by_role("alert")).to_contain_text("Name must be")
+    page.get_by_label("New name").fill("renamed")
+    page.get_by_role("button", name="Rename it").click()
+    expect(page.get_by_role("status")).to_have_text("The study is called renamed now.")
+    page.get_by_role("link", name="renamed").click()
+    page.get_by_role("link", name="Manage").click()
+    card = page.get_by_role("region", name="Delete it")
+    card.get_by_label("Its name").fill(name)
+    card.get_by_label("Reason").fill("it was to learn the buttons")
+    card.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_role("alert")).to_contain_text("renamed")
+    assert "renamed" in studies(anna.server.store)
+    card.get_by_label("Its name").fill("renamed")
+    card.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_role("status")).to_have_text("The study renamed was deleted.")
+    assert not {name, "renamed"} & set(studies(anna.server.store))
     anna.troubles = [said for said in anna.troubles if "400" not in said]
 
 

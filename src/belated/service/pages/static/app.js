@@ -94,6 +94,8 @@
     add: made => "Added " + writeTrial(made) + "." + add(made.note),
     close: (made, body) => body.lock ? "The study is locked." : "The study is closed.",
     reopen: () => "The study is open again.",
+    rename: (made, body) => "The study is called " + body.name + " now.",
+    delete: (made, body) => "The study " + body.name + " was deleted.",
   };
 
   async function submit(form) {
