@@ -9,6 +9,7 @@ represented by the runs that are kept of it, whatever their version.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -78,7 +79,8 @@ def world(task: str) -> str:
     f = values(task, 0)
     numbers = [*waits, drawn.noise, drawn.floor, drawn.ceiling, bed.patience, beginnings(drawn)]
     exact = " ".join(f"{number:.9g}" for number in numbers)
-    text = f"{np.mean(f):.4g} {np.std(f):.4g} {exact} {drawn.space} {drawn.context} {bed.counts}"
+    ranges = re.sub(r", unit=[^,)]*", "", f"{drawn.space} {drawn.context}")  # a unit is a word for people
+    text = f"{np.mean(f):.4g} {np.std(f):.4g} {exact} {ranges} {bed.counts}"
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

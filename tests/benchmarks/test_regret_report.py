@@ -206,6 +206,8 @@ def test_kept_runs_stand_in_for_a_peer_that_is_not_installed():
 def test_the_mark_of_a_world_is_of_the_task():
     marks = {name: kept.world(name) for name in ("branin", "hartmann6", "hartmann6-crowd", "svm")}
     assert len(set(marks.values())) == 4
+    known = {row.task: row.world for row in kept.read(PEERS.parent / "regret.csv")}
+    assert marks.items() <= known.items()  # else every kept run would be stale
 
 
 # Who takes part -------------------------------------------------------------------------------------------------------
