@@ -1,6 +1,6 @@
 """`belated refit`: hyperparameters ahead of time."""
 
-import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_refit_again_and_again_until_it_is_stopped(monkeypatch: pytest.MonkeyPat
         if len(pauses) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr("belated.cli.refit.time", SimpleNamespace(sleep=sleep))  # other threads go on sleeping
     assert invoke("refit", "--every", "30m", code=130).stdout.count("fitted to") == 3
     assert pauses == [1800.0] * 3
 
