@@ -15,8 +15,8 @@ from belated.service.errors import describe_error, find_status
 KNOWN = """
 already_ended already_exists already_told belated_error closed contradiction deleted exhausted followed infeasible
 invalid_input key_taken locked no_workers not_allowed not_positive_definite not_signed_in nothing_heard nothing_to_undo
-outside server_fault store_changed taken too_busy too_large too_often unavailable unknown_study unknown_trial
-unreachable unreadable unregistered worker_lost
+outside server_fault store_changed taken too_busy too_large too_often unavailable unexplained_edits unknown_study
+unknown_trial unreachable unreadable unregistered worker_lost
 """
 
 
