@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from belated.parts import REGISTERED
 from tests.support.examples import USUAL
 from tests.support.postgres import NoPostgres, Server, serve
 from tests.support.studies import DURABLE, KINDS, SERVER, SERVER_OF_POSTGRES, Place
@@ -50,6 +51,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("doors")
         if BROWSER in item.path.parents:
             item.add_marker("browser")
+
+
+@pytest.fixture(autouse=True)
+def own_parts() -> Iterator[None]:
+    """What a test registers, it registers for itself; the code of a page does so too."""
+    before = dict(REGISTERED)
+    yield
+    REGISTERED.clear()
+    REGISTERED.update(before)
 
 
 @pytest.fixture(scope="session")

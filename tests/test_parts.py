@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,14 +109,9 @@ PARTS: list[tuple[Any, str, type]] = [
 
 
 @pytest.fixture(autouse=True)
-def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test registers, it registers for itself."""
-    before = dict(REGISTERED)
+def registry() -> None:
     for kind, name, part in PARTS:
         belated.register(kind, name, part)
-    yield
-    REGISTERED.clear()
-    REGISTERED.update(before)
 
 
 def forget() -> None:
