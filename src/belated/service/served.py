@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any
@@ -16,6 +17,7 @@ from belated.errors import Deleted, InvalidInput, Taken, UnknownStudy
 from belated.learner.arrays import Array
 from belated.record.check import find_faults
 from belated.record.events import Amended, Event, Undone
+from belated.record.handle import AnEvent, Handle
 from belated.record.ledger import Ledger, Store, open_store
 from belated.record.ledger.calls import BY_IDENTITY
 from belated.record.ledger.chain import Entry, Head, Origin, Tombstone
@@ -25,9 +27,46 @@ from belated.record.signing import NOBODY, Signature
 from belated.record.undoing import PastEvent
 from belated.results import Trial
 from belated.settings import Settings
-from belated.study import AnEvent, Study
+from belated.study import Study
 
 NEAR = 50  # events that are read together
+
+
+class KeyedHandle(Handle):
+    """A handle whose amendments and undos can have a key, so that a client may repeat them."""
+
+    def __init__(self, created: Settings, ledger: Any, name: str, clock: Callable[[], float]) -> None:
+        self._once = threading.local()
+        super().__init__(created, ledger, name, clock)
+
+    @contextmanager
+    def use_key(self, key: str) -> Iterator[None]:
+        """What this thread writes meanwhile has this key."""
+        self._once.key = key
+        try:
+            yield
+        finally:
+            self._once.key = None
+
+    def write(
+        self,
+        events: Callable[[], Sequence[AnEvent]],
+        signature: Signature = NOBODY,
+        ledger: Ledger | None = None,
+        *,
+        about: int | None = None,
+    ) -> Sequence[AnEvent]:
+        key = getattr(self._once, "key", None)
+        if key is None:
+            return super().write(events, signature, ledger, about=about)
+
+        def keyed() -> Sequence[AnEvent]:
+            made = list(events())
+            if made and isinstance(made[0], Amended | Undone):
+                made[0] = replace(made[0], key=key)
+            return made
+
+        return super().write(keyed, signature, ledger)
 
 
 class ServedStudy(Study):
@@ -40,25 +79,24 @@ class ServedStudy(Study):
         self._hashes: list[bytes] = []  # of the events, in order, as far as somebody paged through them
         self._about: list[tuple[int | None, str | None]] = []  # likewise: the trial of each, and who did it
         self._paging = threading.Lock()
-        self._once = threading.local()
-        super().__init__(settings, ledger, name, clock)
+        self._handle = self._keyed = KeyedHandle(settings, ledger, name, clock)
+        self._handle.read_first()
 
     def read_head(self) -> Head:
         """The position and hash of the last event."""
-        with hold(self._lock):
-            self._sync()
-            return self._head or self._start
+        with self._handle.hold_newest():
+            return self._handle.head or self._start
 
     def read_entries(self, after: Head | None = None) -> Iterator[Entry]:
         """The events after one that was read before, as stored."""
-        return self._ledger.read(after)
+        return self._handle.ledger.read(after)
 
     def find_head(self, position: int) -> Head:
         """The event at a position (the newest, where there are fewer), with its hash."""
         with self._paging:
             if len(self._hashes) < position:
                 last = Head(len(self._hashes), self._hashes[-1]) if self._hashes else None
-                self._note_entries(self._ledger.read(last))
+                self._note_entries(self._handle.ledger.read(last))
             place = min(position, len(self._hashes))
             return Head(place, self._hashes[place - 1]) if place else self._start
 
@@ -93,9 +131,8 @@ class ServedStudy(Study):
 
     def find_trials(self, statuses: Collection[str] | None = None, order: str = "number") -> list[int]:
         """The numbers of the trials of some statuses (None: all), by number or outcome; - before it: backwards."""
-        with hold(self._lock):
-            self._sync()
-            table, now, m = self._state.table, self._read_clock(), self._state.settings.patience.m
+        with self._handle.hold_newest() as state:
+            table, now, m = state.table, self._handle.read_clock(), state.settings.patience.m
             found = list(range(1, table.count + 1))
             if statuses is not None:
                 found = [number for number in found if table.status(number, now, m) in statuses]
@@ -109,15 +146,13 @@ class ServedStudy(Study):
 
     def read_trials(self, numbers: Iterable[int]) -> list[Trial]:
         """Some trials, as they are now."""
-        with hold(self._lock):
-            self._sync()
-            return [self._read_trial(number) for number in numbers]
+        with self._handle.hold_newest():
+            return [self._handle.read_trial(number) for number in numbers]
 
     def read_outcomes(self) -> tuple[list[int], Array]:
         """The numbers of the trials that were told an outcome, and the outcomes."""
-        with hold(self._lock):
-            self._sync()
-            table = self._state.table
+        with self._handle.hold_newest() as state:
+            table = state.table
             rows = np.flatnonzero(table.told)
             return [int(row) + 1 for row in rows], np.array(table.column("y")[rows], dtype=float)
 
@@ -130,17 +165,16 @@ class ServedStudy(Study):
         """The key that a tell is recorded with, where its caller gave none and the client made one.
 
         A duplicate of something else than its own first attempt leaves no event, with or without a server."""
-        with hold(self._lock):
-            table = self._state.table
+        with hold(self._handle.lock):
+            table = self._handle.state.table
             known = key in table.keys
             new = not isinstance(number, int) or not 1 <= number <= table.count or table.takes_outcome(number - 1)
             return key if known or new else None
 
     def find_repeat(self, key: str) -> list[PastEvent]:
         """The events of an amendment or an undo that was made with this key before."""
-        with hold(self._lock):
-            self._sync()
-            found = self._state.table.keys.get(key)
+        with self._handle.hold_newest() as state:
+            found = state.table.keys.get(key)
         if found is None or not isinstance(found.event, Amended | Undone):
             return []
         first, *rest = self.events()[found.position - 1 :]
@@ -152,48 +186,24 @@ class ServedStudy(Study):
         """Write events that a client worked out from those up to `seen`, all or none; Taken if there are newer ones.
 
         They are checked as `belated check` would: nothing that breaks a promise gets into the record."""
-        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
-            self._sync(turn)
-            if (self._head or self._start) != seen:
+        with self._handle.lock_asks() as turn, hold(self._handle.lock):
+            if (self._handle.head or self._start) != seen:
                 raise Taken
-            self._state.require_unlocked()
+            self._handle.state.require_unlocked()
             before = self.events()
             try:
-                faults = find_faults(self._created, [*before, *made])
+                faults = find_faults(self._handle.created, [*before, *made])
             except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
                 raise InvalidInput(f"these cannot be events of this study ({error})") from None
             if faults:
                 raise InvalidInput(f"these cannot be events of this study ({faults[0]})")
-            self._write(lambda: list(made), NOBODY, turn)
-            return self._head or self._start
+            self._handle.write(lambda: list(made), NOBODY, turn)
+            return self._handle.head or self._start
 
     def do_once(self, key: str, verb: Callable[[], Any]) -> Any:
         """Do something whose events are to have this key, so that the record shows that it was done."""
-        self._once.key = key
-        try:
+        with self._keyed.use_key(key):
             return verb()
-        finally:
-            self._once.key = None
-
-    def _write(
-        self,
-        events: Callable[[], Sequence[AnEvent]],
-        signature: Signature = NOBODY,
-        ledger: Ledger | None = None,
-        *,
-        about: int | None = None,
-    ) -> Sequence[AnEvent]:
-        key = getattr(self._once, "key", None)
-        if key is None:
-            return super()._write(events, signature, ledger, about=about)
-
-        def keyed() -> Sequence[AnEvent]:
-            made = list(events())
-            if made and isinstance(made[0], Amended | Undone):
-                made[0] = replace(made[0], key=key)
-            return made
-
-        return super()._write(keyed, signature, ledger)
 
 
 class ServedStudies:
