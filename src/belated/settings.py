@@ -167,6 +167,7 @@ class Settings:
 
     @property
     def problem(self) -> Problem:
+        """What a choice needs of the settings, as the learner takes it."""
         return Problem(
             algorithm=self.algorithm,
             silence=self.silence,

@@ -64,7 +64,8 @@ class Silence(Protocol):
     def uses_floor(self) -> bool:
         """Whether the fill looks at the floor."""
 
-    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled: ...
+    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
+        """The rows that the belief is made of, each with its outcome."""
 
     def spec(self) -> dict[str, object]:
         """Its name and numbers, as plain values."""
