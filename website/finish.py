@@ -30,7 +30,7 @@ class LinkReader(HTMLParser):
 
 
 def finish(site: Path) -> list[str]:
-    """Put our worker into each page, and list what pages load from elsewhere and what they link to that is not there."""
+    """Put our worker into each page; list what pages load from elsewhere, and what they link to that is not there."""
     wrong, read = [], dict[Path, LinkReader]()
     for page in sorted(site.rglob("*.html")):
         ours = os.path.relpath(site / "website" / "worker.js", page.parent)

@@ -35,9 +35,10 @@ def register(kind: Kind, name: str, part: type) -> None:
 
     A package can do so for good, with an entry point of the group "belated.policy", "belated.silence" and so on.
 
+    >>> from dataclasses import dataclass
     >>> import belated
-    >>> from belated.validation import Fieldless
-    >>> class Cautious(Fieldless):
+    >>> @dataclass(frozen=True)
+    ... class Cautious:
     ...     def scores(self, belief, Q, nu, rng):
     ...         return belated.policies.UCB().scores(belief, Q, -nu, rng)
     ...     def surface(self, belief, nu, rng):
