@@ -1,4 +1,4 @@
-"""The first pages that people read: their commands run, one after the other, in an empty folder, after their Python."""
+"""Commands of the first pages that people read run in an empty folder, and pictures show what their stories print."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from belated import Study
-from tests.cli.test_cli_docs import BLOCK, ROOT, Shell
+from tests.cli.test_cli_docs import BLOCK, ROOT, Shell, says_the_same
 from tests.test_docs import blocks_of
-from website.stories import find_commands
+from website.stories import STORIES, find_commands, list_shown, read_printed
 
 NOT_RUN = ("pip", "make")  # they set up what the tests run in
 
@@ -60,3 +60,11 @@ def test_the_commands_of_a_page_run(
         assert shell.run(command) == 0, f"{command}\n{shell.said}"
     url, called, rounds = study
     assert Study.open(url, called).rounds == rounds
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_picture_of_a_story_was_made_of_the_run_that_the_page_tells_of(name: str) -> None:
+    """If not: make stories"""
+    printed = read_printed(ROOT / "docs" / "images" / f"{name}.png").splitlines()
+    for line in list_shown(name):
+        assert any(says_the_same(line.removesuffix(" ..."), each) for each in printed), line
