@@ -55,9 +55,8 @@ def run_story(name: str, folder: Path) -> tuple[Path, str]:
     environment.pop("BELATED_STORE", None)
     subprocess.run([sys.executable, "-c", find_code(name)], cwd=folder, env=environment, check=True)  # noqa: S603
     script = "\n".join(["set -e", *commands])
-    ran = subprocess.run(
-        ["/bin/sh", "-c", script], cwd=folder, env=environment, check=True, capture_output=True, text=True
-    )
+    words = ["/bin/sh", "-c", script]
+    ran = subprocess.run(words, cwd=folder, env=environment, check=True, capture_output=True, text=True)  # noqa: S603
     (picture,) = folder.glob("*.png")
     return picture, ran.stdout
 
