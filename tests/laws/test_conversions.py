@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from belated import Choice, Contradiction, InvalidInput, Points, Real, Study
-from belated.learner.conversions import Cells, believe_rates, find_mode, look_ahead
+from belated.learner.cell_kernel import WholeCovariance
+from belated.learner.conversions import Cells, believe_rates, find_mode
 from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.gp.kernels import Matern52
 from belated.learner.gp.posterior import GP
@@ -61,12 +64,12 @@ def test_floor_stays_below_it(redraws: dict[str, np.ndarray]) -> None:
 
 def make_cells(k: list[float], n: list[float]) -> Cells:
     X = np.linspace(0.0, 1.0, len(k))[:, None]
-    return Cells(X, np.array(k), np.array(n), np.array(n), c=1.0, mean=1.0, doubt=0.0)
+    return Cells(np.arange(len(k)) + 1, X, np.array(k), np.array(n), np.array(n), c=1.0, mean=1.0, doubt=0.0)
 
 
 def test_a_cell_alone_has_its_own_rate() -> None:
     cells, gp = make_cells([12.0], [100.0]), GP(Matern52(0.2, variance=1e4).on([(1,)]), 1.0, np.log(0.05))
-    belief = believe_rates(gp, cells)
+    belief = believe_rates(gp, cells).now
     assert np.exp(belief.mean(cells.X)) == pytest.approx(0.12, rel=1e-3)
     assert belief.std(cells.X) == pytest.approx(np.sqrt(0.88 / 12), rel=1e-3)  # p (1 - p) / n, on the log scale
 
@@ -74,7 +77,7 @@ def test_a_cell_alone_has_its_own_rate() -> None:
 def test_the_mode_is_where_the_slope_vanishes() -> None:
     cells, gp = make_cells([0.0, 3.0, 1.0, 9.0], [40.0, 40.0, 10.0, 50.0]), GP(Matern52(0.3).on([(1,)]), 1.0, -2.0)
     K = gp.kernel(cells.X, cells.X)
-    u = find_mode(gp, cells, K)
+    u = find_mode(gp, cells, WholeCovariance(K)).u
     v = np.exp(u)
     slope = (cells.k - v * cells.exposure) / (1.0 - v) - np.linalg.solve(K, u - gp.mean)
     np.testing.assert_allclose(slope, 0.0, atol=1e-6)
@@ -82,11 +85,11 @@ def test_the_mode_is_where_the_slope_vanishes() -> None:
 
 def test_looking_ahead_keeps_the_mean_and_knows_more() -> None:
     now = make_cells([1.0, 3.0, 0.0], [20.0, 30.0, 25.0])
-    cells = Cells(now.X, now.k, 0.3 * now.exposure, now.count, c=1.0, mean=1.0, doubt=0.0)
-    belief = believe_rates(GP(Matern52(0.3).on([(1,)]), 1.0, -2.5), cells)
-    ahead, Q = look_ahead(belief, cells), np.linspace(-0.2, 1.2, 30)[:, None]
-    np.testing.assert_allclose(ahead.mean(Q), belief.mean(Q), atol=1e-10)
-    assert np.all(ahead.std(cells.X) < belief.std(cells.X))
+    cells = replace(now, exposure=0.3 * now.exposure)
+    rates = believe_rates(GP(Matern52(0.3).on([(1,)]), 1.0, -2.5), cells)
+    Q = np.linspace(-0.2, 1.2, 30)[:, None]
+    np.testing.assert_allclose(rates.ahead.mean(Q), rates.now.mean(Q), atol=1e-10)
+    assert np.all(rates.ahead.std(cells.X) < rates.now.std(cells.X))
 
 
 def test_delays_are_learned_from_those_that_came() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from belated import Choice, Points, Real, Study
-from belated.learner.conversions import Cells, believe_rates, look_ahead
+from belated.learner.conversions import Cells, believe_rates
 from belated.learner.gp.kernels import Matern52, Product
 from belated.learner.gp.posterior import GP
 from belated.learner.moment import Moment, RateBelief
@@ -22,9 +22,10 @@ def make_moment(literal: bool) -> Moment:
     rng = np.random.default_rng(4)
     X = np.vstack([list_queries(0.0)[:5], list_queries(0.6)[2:]])
     n = rng.integers(20, 60, len(X)).astype(float)
-    cells = Cells(X, rng.binomial(n.astype(int), 0.2).astype(float), 0.6 * n, n, c=1.0, mean=1.0, doubt=0.0)
+    first = np.arange(1, len(X) + 1)
+    cells = Cells(first, X, rng.binomial(n.astype(int), 0.2).astype(float), 0.6 * n, n, c=1.0, mean=1.0, doubt=0.0)
     gp = GP(Product(Matern52(0.5), Matern52(0.3)).on([(1,), (1,)]), 1.0, -1.5)
-    return Moment(look_ahead(believe_rates(gp, cells), cells), cells, literal, np.empty((0, 2)))
+    return Moment(believe_rates(gp, cells).ahead, cells, literal, np.empty((0, 2)))
 
 
 FRESH = np.array([[0.0, 0.5], [0.6, 1.0], [0.0, 0.5], [0.0, 1.0], [0.6, 0.0], [0.6, 0.45], [0.0, 0.5]])

@@ -13,28 +13,26 @@ method: near the mode, k says as much about u as a normal outcome
 
     z = u + (k - v E) / (v E)    with the noise variance    (c - v F̄) / (v E)
 
-So a belief costs what its cells cost, however many queries they have. On the log scale the mode of a rate is its mean:
-k out of E alone give v = k / E.
+So a belief costs what its cells cost (cell_kernel.py), however many queries they have. On the log scale the mode of a
+rate is its mean: k out of E alone give v = k / E.
 
 `floor` takes silence literally: F = 1, and v is the rate heard so far. `fading` learns F from the delays.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import lapack
 
-from belated.errors import NotPositiveDefinite
-from belated.learner.arrays import Array
+from belated.learner.arrays import Array, Indices
+from belated.learner.cell_kernel import EXACT, CellCovariance, CellKernel, find_centres
 from belated.learner.counts import Counts
 from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.fitting import FitRows
-from belated.learner.gp.factor import Factor
 from belated.learner.gp.fit import HyperPrior
-from belated.learner.gp.kernels import Kernel
 from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.scale import Scale
 from belated.learner.history import History
@@ -68,6 +66,7 @@ NO_COUNTS = Counts(
 class Cells:
     """What was told, by cell."""
 
+    first: Indices  # the number of the first query of each
     X: Array
     k: Array
     exposure: Array  # E
@@ -89,6 +88,11 @@ class Cells:
     def compute_noise(self, v: Array, exposure: Array | float, share: Array | float) -> Array:
         """(c - v F̄) / (v E)."""
         return np.asarray(np.maximum(self.c - v * share, (1.0 - LARGEST_RATE) * self.c) / (v * exposure))
+
+    def begin(self, n: int) -> Cells:
+        """The first n of them."""
+        some = {name: getattr(self, name)[:n] for name in ("first", "X", "k", "exposure", "count")}
+        return replace(self, **some)
 
     def linearize(self, u: Array) -> tuple[Array, Array]:
         """z and its noise variance."""
@@ -125,52 +129,35 @@ def count_conversions(h: History, silence: Silence) -> Cells:
     n, total, squares = len(amounts) + ones, float(np.sum(amounts)) + ones, float(np.sum(np.square(amounts))) + ones
     mean, c = (total / n, squares / total) if n else (1.0, 1.0)
     exposure = np.maximum(exposure, k / mean)  # a query converts once at most
-    return Cells(h.X[first[there]], k[there], exposure[there], count[there], c, mean, doubt)
+    return Cells(h.number[first[there]], h.X[first[there]], k[there], exposure[there], count[there], c, mean, doubt)
 
 
-@dataclass
-class CellKernel:
-    """The kernel between the cells, kept from belief to belief: cells stay, and new ones come last."""
+@dataclass(frozen=True, eq=False)
+class Mode:
+    """Where the belief about u is densest, at the cells themselves."""
 
-    kernel: Kernel | None = None
-    X: Array = field(default_factory=lambda: np.empty((0, 0)))
-    K: Array = field(default_factory=lambda: np.empty((0, 0)))
-
-    def compute(self, kernel: Kernel, X: Array) -> Array:
-        """k(X, X): what is new is computed, if the cells of before come first."""
-        n = len(self.X)
-        if kernel != self.kernel or n > len(X) or not np.array_equal(self.X, X[:n]):
-            self.kernel, self.K, n = kernel, np.empty((0, 0)), 0
-        if n < len(X):
-            new = kernel(X[n:], X)
-            self.K = np.block([[self.K, new[:, :n].T], [new]])
-        self.X = X
-        return self.K
+    u: Array
+    z: Array
+    noise: Array
+    alpha: Array  # (K + diag(noise))⁻¹ (z - mean), so that u = z - noise · alpha
 
 
-def find_mode(gp: GP, cells: Cells, K: Array) -> Array:
-    """u at the cells where the belief about it is densest; K is the kernel between them                (cells,).
+def find_mode(gp: GP, cells: Cells, covariance: CellCovariance) -> Mode:
+    """The mode, by Newton's method.
 
-    It begins at the mean, never at an older mode: the same outcomes give the same bits, after a restart too."""
-    u: Array = np.full(len(cells.k), gp.mean)
+    It begins at what each cell says by itself, never at an older mode: the same outcomes give the same bits, after a
+    restart too."""
+    more = cells.mean / cells.average  # exposure that brings one conversion on average
+    u = np.log((cells.k + cells.mean) / (cells.exposure + more))
     for _ in range(STEPS if len(u) else 0):  # LAPACK takes no empty matrix
         z, noise = cells.linearize(u)
-        chol, failed = lapack.dpotrf(add_to_diagonal(K, noise), lower=1, overwrite_a=1)
-        if failed:
-            raise NotPositiveDefinite
-        new = gp.mean + K @ lapack.dpotrs(chol, z - gp.mean, lower=1)[0]
+        new = z - noise * covariance.solve(noise, z - gp.mean)
         step = np.clip(new - u, -LONGEST_STEP, LONGEST_STEP)
         u = np.clip(u + step, gp.mean + LEVELS[0], gp.mean + LEVELS[1])
         if np.max(np.abs(step)) < CLOSE:
             break
-    return u
-
-
-def add_to_diagonal(K: Array, noise: Array) -> Array:
-    """K + diag(noise)."""
-    C: Array = K.copy()
-    C.flat[:: len(C) + 1] += noise
-    return C
+    z, noise = cells.linearize(u)
+    return Mode(u, z, noise, (z - u) / noise)
 
 
 def adjust_prior(gp: GP, cells: Cells) -> GP:
@@ -178,37 +165,45 @@ def adjust_prior(gp: GP, cells: Cells) -> GP:
     return replace(gp, mean=float(np.log(cells.average)), lam=cells.lam)
 
 
+def choose_cells(cells: Cells, gp: GP) -> Indices:
+    """The cells that a belief goes through where there are many; none where it is exact."""
+    return find_centres(gp.kernel, cells.X, cells.compute_noise(np.full(len(cells.k), cells.average), cells.count, 1.0))
+
+
 def select_rates(cells: Cells, gp: GP) -> FitRows:
     """What hyperparameters are fitted to: every cell, as a normal outcome."""
-    z, noise = cells.linearize(find_mode(gp, cells, gp.kernel(cells.X, cells.X)))
-    return FitRows(cells.X, z, noise, Scale(1.0, 0.0, 1.0))
+    mode = find_mode(gp, cells, CellKernel().compute(gp.kernel, cells.X, cells.X[choose_cells(cells, gp)]))
+    return FitRows(cells.X, mode.z, mode.noise, Scale(1.0, 0.0, 1.0))
 
 
-def believe_rates(gp: GP, cells: Cells, kept: CellKernel | None = None) -> Posterior:
-    """The belief about u."""
-    K = (CellKernel() if kept is None else kept).compute(gp.kernel, cells.X)
-    z, noise = cells.linearize(find_mode(gp, cells, K))
-    return _condition(gp, cells, K, z, noise)
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """What is believed about u."""
+
+    gp: GP
+    cells: Cells
+    covariance: CellCovariance
+    mode: Mode
+
+    @cached_property
+    def now(self) -> Posterior:
+        """From what was heard."""
+        return self.covariance.condition(self.gp, self.cells.X, self.mode.z, self.mode.noise)
+
+    @cached_property
+    def ahead(self) -> Posterior:
+        """Once every query of now has had its chance, with the mean as it is: what is out will be known, so the next
+        choice looks elsewhere. z = u + noise · alpha has the same alpha, and so the same mean everywhere."""
+        cells, mode = self.cells, self.mode
+        noise = np.minimum(cells.compute_noise(np.exp(mode.u), cells.count, 1.0), mode.noise)
+        return self.covariance.condition(self.gp, cells.X, mode.u + noise * mode.alpha, noise)
 
 
-def look_ahead(belief: Posterior, cells: Cells, kept: CellKernel | None = None) -> Posterior:
-    """The belief once every query of now has had its chance, with the mean as it is: what is out will be known, so the
-    next choice looks elsewhere. z = u + noise · alpha has the same alpha, and so the same mean everywhere."""
-    u, K = belief.own_means, (CellKernel() if kept is None else kept).compute(belief.gp.kernel, cells.X)
-    noise = np.minimum(cells.compute_noise(np.exp(u), cells.count, 1.0), belief.lams)
-    return _condition(belief.gp, cells, K, u + noise * belief.alpha, noise)
-
-
-def _condition(gp: GP, cells: Cells, K: Array, z: Array, noise: Array) -> Posterior:
-    rows = np.arange(len(cells.k))
-    return Posterior(
-        gp=gp,
-        X=cells.X,
-        y_tilde=z,
-        lams=noise,
-        factor=Factor.compute(add_to_diagonal(K, noise)),
-        table=None,
-        ids=rows,
-        place=rows,
-        weights=np.ones(len(rows)),
-    )
+def believe_rates(gp: GP, cells: Cells, centres: Sequence[int] = (), kept: CellKernel | None = None) -> Rates:
+    """The belief about u, through the cells whose first queries have these numbers; through some of the first cells
+    where there are many, and none is given."""
+    rows = np.flatnonzero(np.isin(cells.first, np.asarray(centres, dtype=np.intp)))
+    if not len(rows) and len(cells.k) > EXACT:
+        rows = choose_cells(cells.begin(EXACT + 1), gp)
+    covariance = (CellKernel() if kept is None else kept).compute(gp.kernel, cells.X, cells.X[rows])
+    return Rates(gp, cells, covariance, find_mode(gp, cells, covariance))

@@ -5,19 +5,23 @@ V        L⁻¹ k(X, Q)                                                 (cells, 
 A        the same beyond the cells: a row for each query asked at this moment        (asked, q)
 r        noise variance of one outcome of a query asked now
 
-A row is never computed twice, so a choice costs what its row costs. `fading` leaves the mean as it is: nothing is known
-of an outcome yet. Under `floor` such a query is one without a conversion: z = u - 1, with u from before all of them.
+A row is never computed twice, and those of one query have most in common, so a choice costs what its row costs.
+`fading` leaves the mean as it is: nothing is known of an outcome yet. Under `floor` such a query is one without a
+conversion: z = u - 1, with u from before all of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import blas
 
 from belated.learner.arrays import Array, Indices, Mask
 from belated.learner.belief import ModelBelief
+from belated.learner.cell_kernel import make_posterior
 from belated.learner.conversions import Cells
 from belated.learner.gp.posterior import Posterior
 
@@ -31,23 +35,48 @@ class Candidates:
     mean: Array
     variance: Array
     level: Array  # the mean as it was before anything was asked now
+    noise: Array  # r of each
+    before: Array  # σ²(x, rows) before anything was asked now, a row for each different x asked
     A: Array
-    before: dict[bytes, Array] = field(default_factory=dict)  # σ²(x, rows) before anything was asked now, by x
     done: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class NewRow:
-    """A query asked now, as a row of the factor."""
+@dataclass(eq=False)
+class AskedNow:
+    """The queries asked now, as rows of the factor: M has A at their own places, and √(σ² + r) on its diagonal."""
 
-    x: Array
-    key: bytes  # of x
-    v: Array  # L⁻¹ k(X, x)
-    a: Array  # the same beyond the cells
-    pivot: float  # √(σ² + r)
-    surprise: float  # (z - μ) / pivot
-    z: float
-    noise: float  # r
+    place: dict[bytes, int] = field(default_factory=dict)  # of each different query
+    different: list[Array] = field(default_factory=list)
+    v: list[Array] = field(default_factory=list)  # L⁻¹ k(X, x) of each different query
+    which: list[int] = field(default_factory=list)  # the different query of each row
+    z: list[float] = field(default_factory=list)
+    noise: list[float] = field(default_factory=list)  # r
+    surprise: list[float] = field(default_factory=list)  # (z - μ) / √(σ² + r)
+    M: Array = field(default_factory=lambda: np.zeros((16, 16)))
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def append(self, x: Array, v: Array, a: Array, pivot: float, z: float, noise: float, surprise: float) -> None:
+        i = len(self.which)
+        if i == len(self.M):
+            larger = np.zeros((2 * i, 2 * i))
+            larger[:i, :i], self.M = self.M, larger
+        self.M[i, :i], self.M[i, i] = a, pivot
+        key = x.tobytes()
+        if key not in self.place:
+            self.place[key] = len(self.different)
+            self.different.append(x)
+            self.v.append(v)
+        self.which.append(self.place[key])
+        self.z.append(z)
+        self.noise.append(noise)
+        self.surprise.append(surprise)
+
+    @property
+    def X(self) -> Array:
+        """The queries in their order."""
+        return np.array([self.different[i] for i in self.which])
 
 
 @dataclass(eq=False)
@@ -58,7 +87,7 @@ class Moment:
     cells: Cells
     literal: bool  # silence counts as no conversion at once
     taken: Array  # the queries asked now
-    asked: list[NewRow] = field(default_factory=list)
+    asked: AskedNow = field(default_factory=AskedNow)
     tables: dict[bytes, Candidates] = field(default_factory=dict)
     places: dict[bytes, tuple[bytes, int]] = field(default_factory=dict)  # the table of a query, and where it is there
 
@@ -66,24 +95,24 @@ class Moment:
         """Let it be these that were asked now, in this order; those that are known already are kept."""
         known = len(self.taken)
         if not np.array_equal(fresh[:known], self.taken):
-            self.asked, self.tables, self.places, known = [], {}, {}, 0
+            self.asked, self.tables, self.places, known = AskedNow(), {}, {}, 0
         for x in fresh[known:]:
-            self.asked.append(self._make_row(x))
+            self._append(x)
         self.taken = fresh
 
     def evaluate(self, rows: Array) -> tuple[Array, Array]:
         """Mean and std of the log rate at some queries."""
-        table = self._follow(rows)
-        return table.mean.copy(), np.sqrt(np.clip(table.variance, 0.0, self.posterior.gp.kernel.variance))
+        table, prior = self._follow(rows), self.posterior.gp.kernel.variance
+        return table.mean.copy(), np.sqrt(np.minimum(np.maximum(table.variance, 0.0), prior))
 
-    def _make_row(self, x: Array) -> NewRow:
+    def _append(self, x: Array) -> None:
         table, i = self._find(x)
-        level, variance = float(table.level[i]), float(table.variance[i])
-        noise = float(self.cells.compute_noise(np.exp(table.level[i : i + 1]), 1.0, 1.0)[0])
-        z = level - 1.0 if self.literal else float(table.mean[i])
-        pivot = float(np.sqrt(max(variance, 0.0) + noise))
-        v, a = table.V[:, i].copy(), table.A[: table.done, i].copy()
-        return NewRow(x, x.tobytes(), v, a, pivot, (z - float(table.mean[i])) / pivot, z, noise)
+        mean, variance, noise = float(table.mean[i]), float(table.variance[i]), float(table.noise[i])
+        z = float(table.level[i]) - 1.0 if self.literal else mean
+        pivot = math.sqrt(max(variance, 0.0) + noise)
+        self.asked.append(
+            x, table.V[:, i].copy(), table.A[: table.done, i], pivot, z, noise, surprise=(z - mean) / pivot
+        )
 
     def _find(self, x: Array) -> tuple[Candidates, int]:
         """Where a query is among those that were looked at; else by itself."""
@@ -94,39 +123,39 @@ class Moment:
 
     def _follow(self, rows: Array) -> Candidates:
         """What is believed of some queries, after everything that was asked now."""
-        key = rows.tobytes()
+        key, asked = rows.tobytes(), self.asked
         if key not in self.tables:
             self.tables[key] = self._look(rows)
             self.places |= {x.tobytes(): (key, i) for i, x in enumerate(rows)}
-        table = self.tables[key]
-        new = self.asked[table.done :]
-        if not new:
+        table, n = self.tables[key], len(asked)
+        if table.done == n:
             return table
-        if len(self.asked) > len(table.A):
-            larger = np.empty((2 * len(self.asked) + 16, len(rows)))
+        if n > len(table.A):
+            larger = np.empty((2 * n + 16, len(rows)))
             larger[: table.done] = table.A[: table.done]
             table.A = larger
-        missing = {row.key: row for row in new if row.key not in table.before}
-        if missing:
-            k = self.posterior.gp.kernel(np.stack([row.x for row in missing.values()]), rows)
-            k -= np.stack([row.v for row in missing.values()]) @ table.V
-            table.before |= zip(missing, k, strict=True)
-        for row in new:
-            i = table.done
-            part = (table.before[row.key] - row.a @ table.A[:i]) / row.pivot
-            table.A[i] = part
-            table.variance -= np.square(part)
-            table.mean += row.surprise * part
-            table.done = i + 1
+        new = len(table.before)
+        if new < len(asked.different):
+            k = self.posterior.gp.kernel(np.array(asked.different[new:]), rows) - np.array(asked.v[new:]) @ table.V
+            table.before = np.vstack([table.before, k])
+        old = table.done
+        rest = table.before[asked.which[old:]] - asked.M[old:n, :old] @ table.A[:old]
+        part = blas.dtrsm(1.0, asked.M[old:n, old:n].T, rest.T, side=1).T
+        table.A[old:n] = part
+        table.variance -= np.einsum("ij,ij->j", part, part)
+        if self.literal:
+            table.mean += np.array(asked.surprise[old:]) @ part
+        table.done = n
         return table
 
     def _look(self, rows: Array) -> Candidates:
-        posterior = self.posterior
+        posterior, nothing = self.posterior, np.empty((0, len(rows)))
         K = posterior.gp.kernel(rows, posterior.X)
         V = posterior.factor.solve(K.T)
         mean = posterior.gp.mean + K @ posterior.alpha
         variance = posterior.gp.kernel.diag(rows) - np.einsum("ij,ij->j", V, V)
-        return Candidates(rows, V, mean, variance, mean.copy(), np.empty((0, len(rows))))
+        noise = self.cells.compute_noise(np.exp(mean), 1.0, 1.0)
+        return Candidates(rows, V, mean, variance, mean.copy(), noise, nothing, nothing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,12 +176,15 @@ class RateBelief:
         """The same belief at once, for policies that need more than mean and standard deviation."""
         self.moment.take(self.fresh)
         base, asked = self.moment.posterior, self.moment.asked
-        posterior = base.gp.condition(
-            np.vstack([base.X, *(row.x for row in asked)]),
-            np.append(base.y_tilde, [row.z for row in asked]),
-            np.append(base.lams, [row.noise for row in asked]),
-        )
-        known = np.arange(len(base.X) + len(asked)) < len(base.X)
+        if not len(asked):
+            posterior = base
+        else:
+            X, noise = np.vstack([base.X, asked.X]), np.append(base.lams, asked.noise)
+            K = base.gp.kernel(asked.X, X)
+            factor = base.factor.extend(K, base.gp.kernel.diag(asked.X) + asked.noise)
+            posterior = make_posterior(base.gp, X, np.append(base.y_tilde, asked.z), noise, factor)
+            posterior = replace(posterior, summarised=base.summarised)
+        known = np.arange(len(posterior.X)) < len(base.X)
         return ModelBelief(posterior, known, np.zeros_like(known), self.z)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -17,10 +17,12 @@ from belated.learner.choice.decide import (
     FailureLog,
     adapt_silence,
     decide,
+    decide_batch,
     decide_condensed,
     is_fit_due,
     make_gp,
     may_condense,
+    may_share_moment,
     measure_shortfall,
     needs_fit,
     recall,
@@ -76,7 +78,7 @@ def prepare_choice(
 ) -> Callable[[Cache], Decision]:
     """The next query at the clock reading `now`, still to be computed; later events do not change it."""
     z = state.encode_context(context)[1]
-    rng, fits = np.random.default_rng([state.settings.seed, state.next_number]), list(state.fits)
+    rng, fits = _make_rng(state.settings.seed, state.next_number), list(state.fits)
     if (index := find_index(state)) is not None:
         known = condense_history(state, index, now)
         if known is not None:
@@ -85,6 +87,26 @@ def prepare_choice(
             return partial(decide_condensed, state.problem, known, situation, fits, lent.whole, rng)
     history, situation = find_situation(state, now, z, fixed)
     return partial(decide, state.problem, history, situation, fits, rng)
+
+
+def prepare_batch(
+    state: State, now: float, contexts: Sequence[Params | None], fixed: Params | None
+) -> Callable[[Cache], list[Decision]] | None:
+    """Queries for some contexts, asked at one moment and still to be computed, where all of them can be computed on one
+    belief; None where each needs a state of its own."""
+    count, settings = len(contexts), state.settings
+    may = settings.repeats == "always" and settings.patience.by_clock
+    if count == 1 or not may or not may_share_moment(state.problem, state.next_number, count):
+        return None
+    Z = [state.encode_context(context)[1] for context in contexts]
+    history, situation = find_situation(state, now, Z[0], fixed)
+    rng = partial(_make_rng, settings.seed)
+    return partial(decide_batch, state.problem, history, situation, Z, list(state.fits), rng)
+
+
+def _make_rng(seed: int, number: int) -> np.random.Generator:
+    """What the choice of a query draws from."""
+    return np.random.default_rng([seed, number])
 
 
 def find_index(state: State) -> OutcomeIndex | None:
@@ -255,7 +277,7 @@ def _measure_gap(state: State, asked: Asked, choice: Decision) -> float:
     """How much worse a recorded query is than this choice, as a share of the acquisition's range."""
     z = state.encode_context(asked.context)[1]
     history, situation = find_situation(state, asked.considered_at, z, asked.fixed)
-    rng = np.random.default_rng([state.settings.seed, asked.number])
+    rng = _make_rng(state.settings.seed, asked.number)
     fits = state.fits if choice.fitted is None else [*state.fits, choice.fitted]
     x = state.settings.space.encode(asked.params)
     return measure_shortfall(state.problem, history, situation, fits, rng, x, choice.x)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from belated.errors import InvalidInput, PartWarning
 from belated.learner.blas import describe_versions, use_one_thread
-from belated.learner.choice.problem import Hyperparameters
-from belated.record.choices import decode_choice, prepare_choice, prepare_fit, prepare_summary
+from belated.learner.choice.problem import Decision, Hyperparameters
+from belated.record.choices import decode_choice, prepare_batch, prepare_choice, prepare_fit, prepare_summary
 from belated.record.events import Adjusted, Asked, Refitted
 from belated.record.handle import Handle
 from belated.record.keyed_calls import find_call
@@ -70,17 +70,26 @@ def choose(
 
     Where the study chooses patience and a change is due, that event comes first."""
     events: list[Asked | Adjusted] = []
-    count = len(contexts)
+    count, versions = len(contexts), describe_versions()
     considered_at = handle.read_clock()  # a batch is chosen at one moment
-    for part, context in enumerate(contexts):
-        with handle.hold_state() as now:
-            if part == 0:
-                knew, state = now.position, now if count == 1 else now.fork(count)
-                change = consider_patience(handle, considered_at)
-            number, before = state.next_number, state.versions
-            compute = prepare_choice(state, considered_at, context, fixed)
+    with handle.hold_state() as now:
+        knew, first, before = now.position, now.next_number, now.versions
+        change = consider_patience(handle, considered_at)
+        compute_all = prepare_batch(now, considered_at, contexts, fixed)
+        state = now if count == 1 or compute_all is not None else now.fork(count)
+    choices: Sequence[Decision] = ()
+    if compute_all is not None:
         with handle.use_cache() as cache:
-            choice = compute(cache)
+            choices = compute_all(cache)
+    for part, context in enumerate(contexts):
+        number = first + part
+        if choices:
+            choice = choices[part]
+        else:
+            with handle.hold_state():
+                compute = prepare_choice(state, considered_at, context, fixed)
+            with handle.use_cache() as cache:
+                choice = compute(cache)
         if choice.failure and now.settings.algorithm.own:
             own = now.settings.algorithm.name
             warnings.warn(f"{own}, trial {number}: {choice.failure}; {choice.note}", PartWarning, stacklevel=3)
@@ -98,10 +107,11 @@ def choose(
             part=part,
             parts=count,
             knew_trials=number - 1,
-            versions=None if before == describe_versions() else describe_versions(),
+            versions=None if before == versions else versions,
         )
+        before = versions
         events.append(event)
-        if part < count - 1:
+        if not choices and part < count - 1:
             state.apply(event)
     return [*change(), *events]
 

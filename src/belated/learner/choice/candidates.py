@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from belated.errors import Exhausted
 from belated.learner.arrays import Array, Mask
@@ -137,15 +138,7 @@ def fill_space(problem: Problem, situation: Situation, h: History, rng: Generato
     """A query far from those before: the farthest of a list, of those asked least here; or the next of an even
     sequence."""
     if problem.Q is not None:
-        before = np.vstack([h.X[~h.gone], situation.fresh])
-        distance = np.full(len(problem.Q), np.inf) if len(before) else rng.random(len(problem.Q))
-        for x in np.unique(before[:, problem.split :], axis=0):
-            distance = np.minimum(distance, np.sum(np.square(problem.Q - x), axis=1))
-        here = before[np.all(before[:, : problem.split] == situation.z, axis=1), problem.split :]
-        asked = np.bincount(problem.list_places(here), minlength=len(problem.Q))
-        allowed = find_allowed(problem, situation)
-        least = asked == np.min(asked if allowed is None else asked[allowed])
-        return np.asarray(problem.Q[argmax(distance, least if allowed is None else least & allowed)])
+        return AskedQueries.find(problem, problem.Q, situation, h).choose(situation, rng)
     if problem.conversions:
         ranked = list_lattice(problem, situation)
         return find_first_open(problem, situation, np.roll(ranked, 1 - situation.t, axis=0))
@@ -153,3 +146,40 @@ def fill_space(problem: Problem, situation: Situation, h: History, rng: Generato
     U = kronecker(situation.t, 64, d, situation.shift[:d])
     empty = Search(problem.compact, situation.given, np.empty((0, problem.compact.D)))
     return find_first_open(problem, situation, empty.admit(problem.compact.place(U)))
+
+
+@dataclass(eq=False)
+class AskedQueries:
+    """How far each query of a list is from the nearest that was asked, and how often it was asked, by context."""
+
+    problem: Problem
+    Q: Array
+    distance: Array
+    asked: dict[bytes, NDArray[np.intp]] = field(default_factory=dict)
+
+    @classmethod
+    def find(cls, problem: Problem, Q: Array, situation: Situation, h: History) -> AskedQueries:
+        """From a history, and what was asked since."""
+        found = cls(problem, Q, np.full(len(Q), np.inf))
+        for row in np.vstack([h.X[~h.gone], situation.fresh]):
+            found.add(row[: problem.split], row[problem.split :])
+        return found
+
+    def add(self, z: Array, x: Array) -> None:
+        """One more, for a context."""
+        here, i = self._count(z), self.problem.place.get(x.tobytes())
+        if i is not None:
+            here[i] += 1
+        if i is None or self.distance[i] > 0.0:
+            self.distance = np.minimum(self.distance, np.sum(np.square(self.Q - x), axis=1))
+
+    def choose(self, situation: Situation, rng: Generator) -> Array:
+        """The farthest of those asked least in a context."""
+        here, allowed = self._count(situation.z), find_allowed(self.problem, situation)
+        least = here == np.min(here if allowed is None else here[allowed])
+        values = self.distance if np.all(np.isfinite(self.distance)) else rng.random(len(here))  # nothing was asked yet
+        return np.asarray(self.Q[argmax(values, least if allowed is None else least & allowed)])
+
+    def _count(self, z: Array) -> NDArray[np.intp]:
+        """How often each was asked in a context."""
+        return self.asked.setdefault(z.tobytes(), np.zeros(len(self.distance), dtype=np.intp))

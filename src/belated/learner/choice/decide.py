@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -19,6 +19,7 @@ from belated.learner.arrays import Array
 from belated.learner.belief import ChoiceBelief, ModelBelief, believe, find_centres, find_floor
 from belated.learner.choice.candidates import (
     SAME,
+    AskedQueries,
     AtContext,
     fill_space,
     find_best,
@@ -32,16 +33,16 @@ from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Kep
 from belated.learner.confidence import Constant, gamma_bound, greedy_gain
 from belated.learner.conversions import (
     PRIOR,
-    Cells,
+    Rates,
     adjust_prior,
     believe_rates,
+    choose_cells,
     count_conversions,
-    look_ahead,
     select_rates,
 )
 from belated.learner.feasibility import learn_feasibility, set_apart
 from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
-from belated.learner.gp.posterior import GP, Posterior
+from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import RateScale, Scale, describe_stand_in
 from belated.learner.gp.summary import ChunkRunner
 from belated.learner.history import History, Tally, coarsen_ages, scale_history
@@ -110,7 +111,8 @@ def refit_rates(problem: Problem, h: History, t: int, start: GP, *, fitted: bool
     for _ in range(RATE_PASSES):
         data = select_rates(cells, gp)
         gp = fit(settings, gp, data.X, data.y, data.lams)
-    return Hyperparameters(gp, None, t, h.heard, h.settled_count)
+    centres = tuple(cells.first[choose_cells(cells, gp)].tolist())
+    return Hyperparameters(gp, None, t, h.heard, h.settled_count, centres)
 
 
 def needs_fit(problem: Problem, h: History | Tally, t: int) -> bool:
@@ -142,10 +144,10 @@ def compute_belief(
     exact   does not bound very bad outcomes
     ahead   counts conversions that may still come as known by then: what the next choice is made from"""
     if problem.conversions:
-        cells, posterior = believe_in_rates(problem, h, t, fitted, cache)
-        posterior = look_ahead(posterior, cells, cache.cells) if ahead else posterior
-        every = np.ones(len(cells.k), dtype=bool)
-        return ModelBelief(posterior, every, ~every, z), RateScale(cells.doubt)
+        rates = believe_in_rates(problem, h, t, fitted, cache)
+        posterior = rates.ahead if ahead else rates.now
+        every = np.ones(len(posterior.X), dtype=bool)
+        return ModelBelief(posterior, every, ~every, z), RateScale(rates.cells.doubt)
     scale = find_scale(problem, h, fitted)
     scale = replace(scale, least=-np.inf) if exact else scale
     scaled, gp = scale_history(h, problem.bounds, scale), make_gp(problem, fitted, t)
@@ -173,12 +175,12 @@ def summarise_ahead(
         compute_belief(problem, h, t, fitted, adapt_silence(problem, problem.move(0)), cache, np.zeros(problem.split))
 
 
-def believe_in_rates(
-    problem: Problem, h: History, t: int, fitted: Hyperparameters | None, cache: Cache
-) -> tuple[Cells, Posterior]:
-    """What was told by cell, and the belief about the log rate."""
+def believe_in_rates(problem: Problem, h: History, t: int, fitted: Hyperparameters | None, cache: Cache) -> Rates:
+    """The belief about the log rate."""
     cells, gp = count_conversions(h, problem.silence), make_gp(problem, fitted, t)
-    return cells, believe_rates(gp if fitted is not None else adjust_prior(gp, cells), cells, cache.cells)
+    if fitted is None:
+        return believe_rates(adjust_prior(gp, cells), cells, kept=cache.cells)
+    return believe_rates(gp, cells, fitted.centres, cache.cells)
 
 
 def compute_choice_belief(
@@ -190,11 +192,9 @@ def compute_choice_belief(
     if not problem.conversions:
         return compute_belief(problem, h, t, fitted, silence, cache, z)[0]
     if cache.moment is None or not cache.moment.is_of(h, fitted):
-        cells, posterior = believe_in_rates(problem, h, t, fitted, cache)
+        rates = believe_in_rates(problem, h, t, fitted, cache)
         literal = problem.silence.fills != "between"
-        cache.moment = KeptMoment(
-            h, fitted, Moment(look_ahead(posterior, cells, cache.cells), cells, literal, situation.fresh[:0])
-        )
+        cache.moment = KeptMoment(h, fitted, Moment(rates.ahead, rates.cells, literal, situation.fresh[:0]))
     return RateBelief(cache.moment.moment, situation.fresh, z)
 
 
@@ -264,6 +264,91 @@ def decide(
     rng.bit_generator.state = state
     note = failures.explain("fell back to a space-filling point")
     return Decision(fill_space(problem, situation, h, rng), note, failure=failures.last)
+
+
+def may_share_moment(problem: Problem, t: int, count: int) -> bool:
+    """Whether queries t, t + 1, … of one moment need nothing but each other and the same belief."""
+    rule = problem.algorithm.width
+    return (
+        problem.conversions
+        and len(problem.moves) == 1
+        and not problem.algorithm.own
+        and isinstance(rule, BetaWidth)
+        and isinstance(problem.moves[0].beta or rule.beta, Constant)
+        and problem.epoch_start(t + count - 1) == 1
+        and not is_uncertainty_sampling(problem, t)
+    )
+
+
+def decide_batch(
+    problem: Problem,
+    h: History,
+    situation: Situation,
+    contexts: Sequence[Array],
+    fits: Sequence[Hyperparameters],
+    make_rng: Callable[[int], Generator],
+    cache: Cache,
+) -> list[Decision]:
+    """A query for each context, at one moment: what `decide` gives one after the other, each knowing those before."""
+    known, t, fits = situation.fresh, situation.t, list(fits)
+    if problem.Q is not None and is_opening(problem, h, t + len(contexts) - 1):
+        return fill_list(problem, problem.Q, h, situation, contexts, make_rng)
+    rows = np.vstack([known, np.empty((len(contexts), known.shape[1]))])
+    decisions: list[Decision] = []
+    shared: Callable[[Situation], Decision | None] | None = None
+    for i, (z, row) in enumerate(zip(contexts, rows[len(known) :], strict=True)):
+        now = replace(situation, t=t + i, z=z, fresh=rows[: len(known) + i])
+        decision = None if shared is None else shared(now)
+        if decision is None:
+            decision = decide(problem, h, now, fits, make_rng(t + i), cache)
+            fits += [] if decision.fitted is None else [decision.fitted]
+            shared = share_moment(problem, h, now, fits, make_rng, cache) if not decision.failure else None
+        decisions.append(decision)
+        row[: len(z)], row[len(z) :] = z, decision.x
+    return decisions
+
+
+def fill_list(
+    problem: Problem,
+    Q: Array,
+    h: History,
+    situation: Situation,
+    contexts: Sequence[Array],
+    make_rng: Callable[[int], Generator],
+) -> list[Decision]:
+    """Space-filling queries of a list for some contexts."""
+    asked, decisions = AskedQueries.find(problem, Q, situation, h), []
+    for i, z in enumerate(contexts):
+        x = asked.choose(replace(situation, z=z), make_rng(situation.t + i))
+        asked.add(z, x)
+        decisions.append(Decision(x))
+    return decisions
+
+
+def share_moment(
+    problem: Problem,
+    h: History,
+    situation: Situation,
+    fits: Sequence[Hyperparameters],
+    make_rng: Callable[[int], Generator],
+    cache: Cache,
+) -> Callable[[Situation], Decision | None] | None:
+    """What chooses the further queries of a moment with the last hyperparameters, and gives None where they fail; None
+    while there is something to fit, or nothing to choose by."""
+    t = situation.t
+    if is_opening(problem, h, t) or not fits or is_fit_due(problem, h, t - len(situation.fresh), fits):
+        return None
+    belief, policy, nu = prepare_choice(problem, h, situation, fits[-1], cache)
+    note, moment = describe_summary(problem, belief), cast("RateBelief", belief).moment
+
+    def choose_next(now: Situation) -> Decision | None:
+        try:
+            x = find_best(problem, now, RateBelief(moment, now.fresh, now.z), policy, nu, make_rng(now.t))
+        except SURVIVED:
+            return None
+        return Decision(x, note)
+
+    return choose_next
 
 
 class Condensed(NamedTuple):
@@ -388,7 +473,11 @@ def describe_floor(problem: Problem, h: History, situation: Situation, heard: Ar
 
 def describe_summary(problem: Problem, belief: ChoiceBelief, known: Condensed | None = None) -> str:
     """A note on the approximation, where the belief is one; `known` says how many outcomes its rows stand for."""
-    if problem.conversions or problem.algorithm.model.surrogate is not None:
+    if isinstance(belief, RateBelief):
+        M, n = len(belief.moment.posterior.summarised), len(belief.moment.cells.k)
+        pairs = "queries" if problem.context is None else "pairs of a context and a query"
+        return f"approximate: the outcomes of {n} {pairs} are summarised around {M} of them" if M else ""
+    if problem.algorithm.model.surrogate is not None:
         return ""
     posterior = belief.posterior
     M = len(posterior.summarised)

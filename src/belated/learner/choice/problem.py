@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from belated.learner.algorithms import Algorithm, Move
 from belated.learner.arrays import Array, Mask
 from belated.learner.belief import FactorCache
+from belated.learner.cell_kernel import CellKernel
 from belated.learner.choice.sequence import kronecker
 from belated.learner.confidence import Constant
-from belated.learner.conversions import CellKernel
 from belated.learner.gp.domain import Compact, Domain, Finite
 from belated.learner.gp.kernels import Kernel, Product, read_kernel
 from belated.learner.gp.posterior import GP
