@@ -89,13 +89,13 @@ class Moment:
     taken: Array  # the queries asked now
     asked: AskedNow = field(default_factory=AskedNow)
     tables: dict[bytes, Candidates] = field(default_factory=dict)
-    places: dict[bytes, tuple[bytes, int]] = field(default_factory=dict)  # the table of a query, and where it is there
+    newest: Candidates | None = None  # the table that was looked at last: what is asked next is there, as a rule
 
     def take(self, fresh: Array) -> None:
         """Let it be these that were asked now, in this order; those that are known already are kept."""
         known = len(self.taken)
         if not np.array_equal(fresh[:known], self.taken):
-            self.asked, self.tables, self.places, known = AskedNow(), {}, {}, 0
+            self.asked, self.tables, self.newest, known = AskedNow(), {}, None, 0
         for x in fresh[known:]:
             self._append(x)
         self.taken = fresh
@@ -115,19 +115,24 @@ class Moment:
         )
 
     def _find(self, x: Array) -> tuple[Candidates, int]:
-        """Where a query is among those that were looked at; else by itself."""
-        found = self.places.get(x.tobytes())
-        if found is None:
-            return self._follow(x[None]), 0
-        return self._follow(self.tables[found[0]].rows), found[1]
+        """Where a query is among those that were looked at last; else by itself."""
+        if self.newest is not None:
+            places = np.flatnonzero(np.all(self.newest.rows == x, axis=1))
+            if len(places):
+                return self._catch_up(self.newest), int(places[0])
+        return self._follow(x[None]), 0
 
     def _follow(self, rows: Array) -> Candidates:
         """What is believed of some queries, after everything that was asked now."""
-        key, asked = rows.tobytes(), self.asked
+        key = rows.tobytes()
         if key not in self.tables:
             self.tables[key] = self._look(rows)
-            self.places |= {x.tobytes(): (key, i) for i, x in enumerate(rows)}
-        table, n = self.tables[key], len(asked)
+        self.newest = self.tables[key]
+        return self._catch_up(self.newest)
+
+    def _catch_up(self, table: Candidates) -> Candidates:
+        """The table with everything that was asked now."""
+        rows, asked, n = table.rows, self.asked, len(self.asked)
         if table.done == n:
             return table
         if n > len(table.A):

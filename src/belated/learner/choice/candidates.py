@@ -43,7 +43,10 @@ def find_best(
         values = find_scores(policy, belief, join_context(situation.z, queries), nu, rng)
         if not np.all(np.isfinite(values)):
             raise FloatingPointError
-        order = np.append(argmax(values), np.argsort(-values, kind="stable"))  # ties go to the lowest index
+        first = argmax(values)  # ties go to the lowest index
+        if not len(situation.taken):
+            return np.asarray(queries[first])
+        order = np.append(first, np.argsort(-values, kind="stable"))
         return find_first_open(problem, situation, queries[order])
     surface = AtContext(find_surface(policy, belief, nu, rng), situation.z)
     count = 384 if len(belief.posterior.X) <= 300 else 256  # scoring a candidate costs O(n²)

@@ -47,7 +47,7 @@ from belated.learner.gp.scale import RateScale, Scale, describe_stand_in
 from belated.learner.gp.summary import ChunkRunner
 from belated.learner.history import History, Tally, coarsen_ages, scale_history
 from belated.learner.moment import Moment, RateBelief
-from belated.learner.policies import Policy, UncertaintySampling, find_scores, find_surface
+from belated.learner.policies import Policy, ThompsonSampling, UncertaintySampling, find_scores, find_surface
 from belated.learner.silence import Floor, Halfway, Ignored, Silence, Unknown, Waiting
 from belated.learner.surrogate import believe_surrogate
 from belated.learner.width import BetaWidth
@@ -340,10 +340,12 @@ def share_moment(
         return None
     belief, policy, nu = prepare_choice(problem, h, situation, fits[-1], cache)
     note, moment = describe_summary(problem, belief), cast("RateBelief", belief).moment
+    draws, unused = isinstance(policy, ThompsonSampling), make_rng(t)
 
     def choose_next(now: Situation) -> Decision | None:
+        rng = make_rng(now.t) if draws else unused  # making one takes as long as choosing
         try:
-            x = find_best(problem, now, RateBelief(moment, now.fresh, now.z), policy, nu, make_rng(now.t))
+            x = find_best(problem, now, RateBelief(moment, now.fresh, now.z), policy, nu, rng)
         except SURVIVED:
             return None
         return Decision(x, note)
