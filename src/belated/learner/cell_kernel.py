@@ -30,8 +30,11 @@ from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.summary import choose_centres
 from belated.learner.gp.table import compute_root
 
-EXACT = 400  # cells up to which the kernel is whole
+EXACT = 300  # cells up to which the kernel is whole
 MOST = 512  # centres
+CLOSE = (
+    0.1  # what the centres may leave to a cell, as a share of its noise: on average, and to each while there is room
+)
 TINY = 1e-12  # of the variance, added to S: a direction that no cell speaks about
 
 
@@ -123,8 +126,15 @@ def add_to_diagonal(K: Array, noise: Array) -> Array:
 
 
 def find_centres(kernel: Kernel, X: Array, noise: Array) -> Indices:
-    """The cells that K goes through: none where it is whole, else as many as the noise calls for."""
-    return np.empty(0, dtype=np.intp) if len(X) <= EXACT else choose_centres(kernel, X, noise, MOST)
+    """The cells that K goes through: none where it is whole. Else as many as the noise calls for, and beside them those
+    that are known too well for that, which are near the best ones, as a rule."""
+    if len(X) <= EXACT:
+        return np.empty(0, dtype=np.intp)
+    rows = choose_centres(kernel, X, noise, MOST, CLOSE)
+    share = CentredCovariance.through(kernel, X[rows], X).left / noise
+    share[rows] = 0.0
+    most = np.argsort(-share, kind="stable")[: MOST - len(rows)]
+    return np.concatenate([rows, most[share[most] > CLOSE]])
 
 
 @dataclass

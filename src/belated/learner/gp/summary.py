@@ -59,8 +59,9 @@ class Sizes:
 SIZES = Sizes()
 
 
-def choose_centres(kernel: Kernel, X: Array, lams: Array, most: int) -> Indices:
-    """Rows that stand for all: each as far as possible from those before it, as many as the noise calls for."""
+def choose_centres(kernel: Kernel, X: Array, lams: Array, most: int, close: float = CLOSE) -> Indices:
+    """Rows that stand for all: each as far as possible from those before it, as many as the noise calls for: `close` is
+    the share of it that they may leave to the rows, on average."""
     some = _spread_evenly(len(X), LOOKED_AT)
     X, lams = X[some], lams[some]
     order = _order_by_distance(X / kernel.lengthscales(X.shape[1]), min(most, len(X)))
@@ -69,7 +70,7 @@ def choose_centres(kernel: Kernel, X: Array, lams: Array, most: int) -> Indices:
         Z = X[order[:count]]
         V = solve_triangular(_compute_root(kernel, Z), kernel(Z, X[compared]), lower=True)
         left = np.maximum(kernel.variance - np.sum(np.square(V), axis=0), 0.0)
-        if np.mean(left / lams[compared]) <= CLOSE:
+        if np.mean(left / lams[compared]) <= close:
             break
     return np.asarray(some[order[:count]])
 
