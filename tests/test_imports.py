@@ -23,7 +23,7 @@ ORDER = [
     ["belated.learner.arrays"],
     ["belated.learner.blas"],
     ["belated.learner.gp.*"],
-    ["belated.learner.counts"],
+    ["belated.learner.counts", "belated.learner.cell_kernel"],
     ["belated.learner.delays.*"],
     ["belated.learner.history"],
     ["belated.learner.silence"],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
+from unittest.mock import patch
 
+import numpy as np
+
+from belated.learner import conversions
 from belated.learner.cell_kernel import CellKernel, CentredCovariance, WholeCovariance, find_centres
-from belated.learner.conversions import Cells, Rates, believe_rates, choose_cells, find_mode
+from belated.learner.conversions import CellBelief, Cells, believe_rates, choose_cells, find_mode
 from belated.learner.gp.kernels import Matern52, Product
 from belated.learner.gp.posterior import GP
 
@@ -46,7 +48,7 @@ def test_the_belief_through_centres_is_near_the_exact_one_and_never_much_surer()
     cells = make_cells(600)
     gp = make_gp(cells)
     whole = WholeCovariance(gp.kernel(cells.X, cells.X))
-    exact = Rates(gp, cells, whole, find_mode(gp, cells, whole))
+    exact = CellBelief(gp, cells, whole, find_mode(gp, cells, whole))
     rows = choose_cells(cells, gp)
     near = believe_rates(gp, cells, cells.first[rows].tolist())
     assert 20 < len(near.now.X) == len(rows) < 300
@@ -79,9 +81,19 @@ def test_few_cells_have_no_centres_and_well_known_ones_are_among_them() -> None:
     assert known in find_centres(KERNEL, X, noise)
 
 
-@pytest.mark.parametrize("n", [301, 500])
-def test_without_recorded_centres_some_are_chosen_of_the_first_cells(n: int) -> None:
-    cells = make_cells(n)
-    belief, again = (believe_rates(make_gp(cells), cells).now for _ in range(2))
-    assert 0 < len(belief.X) < 301
+def test_cells_that_have_little_to_do_with_each_other_are_believed_exactly() -> None:
+    """Items that are names: what is known of one says little about another, and no centre can stand for it."""
+    names = np.eye(150) / np.sqrt(2.0)
+    kernel = Product(Matern52(0.5), Matern52(0.2)).on([(1,), (150,)])
+    for contexts in (3, 6):  # fewer than the largest number of centres, and more
+        X = np.hstack([np.repeat(np.arange(contexts), 150)[:, None], np.tile(names, (contexts, 1))])
+        assert len(find_centres(kernel, X, np.full(len(X), 0.3))) == 0
+
+
+def test_of_very_many_cells_some_of_the_first_are_centres_if_none_are_recorded() -> None:
+    cells, gp = make_cells(500), make_gp(make_cells(500))
+    assert len(believe_rates(gp, cells).now.X) == 500
+    with patch.object(conversions, "WHOLE", 400):
+        belief, again = (believe_rates(gp, cells).now for _ in range(2))
+    assert 0 < len(belief.X) < 400
     assert np.array_equal(belief.mean(GRID), again.mean(GRID))

@@ -104,3 +104,23 @@ def test_a_moment_ends_when_something_is_told() -> None:
     second = study.ask(context=CONTEXTS[0])
     assert study.posterior([first.params], context=CONTEXTS[0]).mean[0] > before
     assert study.replay(second.number).same
+
+
+@pytest.mark.parametrize("space", list(SPACES))
+def test_the_first_batch_is_as_many_first_asks(space: str) -> None:
+    """Before anything is heard, and over more queries than the list has."""
+    together, alone = (
+        Study.create(
+            space=SPACES[space],
+            context={"who": Choice("a", "b")},
+            outcomes="conversion",
+            silence="fading",
+            patience="7d",
+            seed=0,
+            clock=lambda: 0.0,
+        )
+        for _ in range(2)
+    )
+    batch = together.ask(contexts=2 * CONTEXTS)
+    assert [trial.params for trial in batch] == [alone.ask(context=context).params for context in 2 * CONTEXTS]
+    assert all(together.replay(trial.number).same for trial in batch)

@@ -30,7 +30,7 @@ from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.gp.summary import choose_centres
 from belated.learner.gp.table import compute_root
 
-EXACT = 300  # cells up to which the kernel is whole
+EXACT, WHOLE = 300, 2000  # cells up to which K is whole: always, and where centres would leave too much
 MOST = 512  # centres
 CLOSE = (
     0.1  # what the centres may leave to a cell, as a share of its noise: on average, and to each while there is room
@@ -126,13 +126,19 @@ def add_to_diagonal(K: Array, noise: Array) -> Array:
 
 
 def find_centres(kernel: Kernel, X: Array, noise: Array) -> Indices:
-    """The cells that K goes through: none where it is whole. Else as many as the noise calls for, and beside them those
-    that are known too well for that, which are near the best ones, as a rule."""
+    """The cells that K goes through; none where it is whole.
+
+    They are as many as the noise calls for, and beside them those that are known too well for that, which are near the
+    best ones, as a rule."""
+    none = np.empty(0, dtype=np.intp)
     if len(X) <= EXACT:
-        return np.empty(0, dtype=np.intp)
-    rows = choose_centres(kernel, X, noise, MOST, CLOSE)
-    share = CentredCovariance.through(kernel, X[rows], X).left / noise
-    share[rows] = 0.0
+        return none
+    usual = np.maximum(noise, np.median(noise))  # else the one that is known best would call for centres everywhere
+    rows = choose_centres(kernel, X, usual, MOST, CLOSE)
+    left = CentredCovariance.through(kernel, X[rows], X).left
+    if len(X) <= WHOLE and (2 * len(rows) > len(X) or np.mean(left / usual) > CLOSE):
+        return none  # they have little to do with each other
+    share = np.where(np.isin(np.arange(len(X)), rows), 0.0, left / noise)
     most = np.argsort(-share, kind="stable")[: MOST - len(rows)]
     return np.concatenate([rows, most[share[most] > CLOSE]])
 

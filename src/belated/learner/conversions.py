@@ -28,7 +28,7 @@ from functools import cached_property
 import numpy as np
 
 from belated.learner.arrays import Array, Indices
-from belated.learner.cell_kernel import EXACT, CellCovariance, CellKernel, find_centres
+from belated.learner.cell_kernel import WHOLE, CellCovariance, CellKernel, find_centres
 from belated.learner.counts import Counts
 from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.fitting import FitRows
@@ -177,7 +177,7 @@ def select_rates(cells: Cells, gp: GP) -> FitRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Rates:
+class CellBelief:
     """What is believed about u."""
 
     gp: GP
@@ -199,11 +199,11 @@ class Rates:
         return self.covariance.condition(self.gp, cells.X, mode.u + noise * mode.alpha, noise)
 
 
-def believe_rates(gp: GP, cells: Cells, centres: Sequence[int] = (), kept: CellKernel | None = None) -> Rates:
-    """The belief about u, through the cells whose first queries have these numbers; through some of the first cells
-    where there are many, and none is given."""
+def believe_rates(gp: GP, cells: Cells, centres: Sequence[int] = (), kept: CellKernel | None = None) -> CellBelief:
+    """The belief about u, through the cells whose first queries have these numbers. Where none is given it is exact;
+    of very many cells it goes through some of the first."""
     rows = np.flatnonzero(np.isin(cells.first, np.asarray(centres, dtype=np.intp)))
-    if not len(rows) and len(cells.k) > EXACT:
-        rows = choose_cells(cells.begin(EXACT + 1), gp)
+    if not len(rows) and len(cells.k) > WHOLE:
+        rows = choose_cells(cells.begin(WHOLE + 1), gp)
     covariance = (CellKernel() if kept is None else kept).compute(gp.kernel, cells.X, cells.X[rows])
-    return Rates(gp, cells, covariance, find_mode(gp, cells, covariance))
+    return CellBelief(gp, cells, covariance, find_mode(gp, cells, covariance))

@@ -33,7 +33,7 @@ from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Kep
 from belated.learner.confidence import Constant, gamma_bound, greedy_gain
 from belated.learner.conversions import (
     PRIOR,
-    Rates,
+    CellBelief,
     adjust_prior,
     believe_rates,
     choose_cells,
@@ -175,7 +175,7 @@ def summarise_ahead(
         compute_belief(problem, h, t, fitted, adapt_silence(problem, problem.move(0)), cache, np.zeros(problem.split))
 
 
-def believe_in_rates(problem: Problem, h: History, t: int, fitted: Hyperparameters | None, cache: Cache) -> Rates:
+def believe_in_rates(problem: Problem, h: History, t: int, fitted: Hyperparameters | None, cache: Cache) -> CellBelief:
     """The belief about the log rate."""
     cells, gp = count_conversions(h, problem.silence), make_gp(problem, fitted, t)
     if fitted is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from belated.learner.cell_kernel import MOST
 from belated.learner.choice.problem import Hyperparameters, Problem
 from belated.learner.gp.summary import SIZES
 from belated.learner.history import History, Tally
@@ -21,10 +22,10 @@ def is_affordable(problem: Problem, h: History | Tally, fits: Sequence[Hyperpara
 
 def estimate_cost(problem: Problem, h: History | Tally, fits: Sequence[Hyperparameters]) -> float:
     """CPU seconds that a fit costs: its own, and those of computing the belief again, if there was one before."""
-    n = h.queries
+    n, M = h.queries, len(fits[-1].centres) if fits else 0
     if problem.conversions:
-        return SEARCH + NEWTON * n**3 / 3.0 / RATE
-    return SEARCH + (count_operations(n, len(fits[-1].centres)) / RATE if fits else 0.0)
+        return SEARCH + NEWTON * min(n**3 / 3.0, n * (M or MOST) ** 2) / RATE
+    return SEARCH + (count_operations(n, M) / RATE if fits else 0.0)
 
 
 def count_operations(n: int, centres: int) -> float:
