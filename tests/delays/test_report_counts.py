@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from belated import Points, Study
+from belated import Points, SilenceWarning, Study
 from tests.support.studies import Clock
 
 DAY = 86400.0
 
 
-def count_people(shown: int = 3000, rate: float = 0.2, median: float = 2 * DAY, days: int = 14) -> Study:
-    """Two days of people at two queries, whose counts are stated every night."""
+def count_people(
+    shown: int = 3000, rate: float = 0.2, median: float = 2 * DAY, days: int = 14, slower: float = 1.0
+) -> Study:
+    """Two days of people at two queries, whose counts are stated every night; delays at the second may be longer."""
     rng, clock = np.random.default_rng(0), Clock(0.0)
     study = Study.create(
         space=Points([0.0, 1.0]), outcomes="conversion", silence="fading", patience="14d", seed=0, clock=clock
@@ -20,7 +22,7 @@ def count_people(shown: int = 3000, rate: float = 0.2, median: float = 2 * DAY, 
     people = {}
     for x in (0.0, 1.0):
         for day in (0, 1):
-            when = rng.uniform(0.0, DAY, shown) + rng.exponential(median / np.log(2.0), shown)
+            when = rng.uniform(0.0, DAY, shown) + rng.exponential(median * slower**x / np.log(2.0), shown)
             people[x, day] = day * DAY + when[rng.random(shown) < rate]
     for night in range(1, days + 1):
         clock.now = night * DAY
@@ -66,3 +68,16 @@ def test_the_forecast_counts_the_people_who_are_still_to_come() -> None:
     study = count_people(days=2)
     assert 100 < study.delays().expected("10d")
     study.delays().expected(rounds=10)
+
+
+def test_where_delays_depend_on_the_query_single_ones_have_a_forecast_in_rounds() -> None:
+    """People who were counted have no wait in rounds, and the model of delays nearby is about those who have."""
+    study = count_people(slower=0.1)
+    trials = study.ask(n=12)
+    for trial in trials[:10]:
+        study.tell(trial, 1)
+    with pytest.warns(SilenceWarning, match="one law of delays"):
+        report = study.delays()
+    assert any(finding.found for finding in report.depends)
+    assert 0.0 <= report.expected(rounds=10) <= report.pending
+    assert "expected" in report.to_dict()

@@ -399,7 +399,9 @@ class DelayReport:
             return None
         if scale not in self._models:
             with use_one_thread():
-                self._models[scale] = Nearby.fit(self.X[:, self._relevant_columns], self._waits_on(scale).arrivals)
+                waits = self._waits_on(scale)
+                X = self.X[~np.isnan(waits.waited)]  # people who were counted by day have no wait in rounds
+                self._models[scale] = Nearby.fit(X[:, self._relevant_columns], waits.arrivals)
         return self._models[scale]
 
 
