@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     everybody = [entrants()[name] for name in chosen.entrants]
     own = [one.name for one in everybody if one.own]
     first, after = range(chosen.seeds), range(PICKED, PICKED + chosen.after)
-    later = f" {after[0]} to {after[-1]} for ours and the best of the others;" if after else ""
+    later = f", {after[0]} to {after[-1]} for ours and the best of the others" if after else ""
 
     def job(world: str, name: str, seed: int) -> Job:
         return Job(world, name, seed, chosen.days, chosen.limit)
@@ -82,8 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jobs = [job(world, name, seed) for seed in after for world, names in met.items() for name in names if name]
     found = sort_rows(rows + measure_all(jobs, chosen.out, chosen.workers))
     protocol = (
-        f"{len(chosen.worlds)} of {len(WORLDS)} worlds, {chosen.days} of {DAYS} days, seeds 0 to {first[-1]} for all;"
-        f"{later} {chosen.limit:g} CPU seconds a run."
+        f"{len(chosen.worlds)} of {len(WORLDS)} worlds, {chosen.days} of {DAYS} days, seeds 0 to {first[-1]} for all"
+        f"{later}; {chosen.limit:g} CPU seconds a run."
     )
     text = report(found, first, compare(found, own, first, after), everybody, protocol)
     print(text)

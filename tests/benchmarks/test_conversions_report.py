@@ -178,6 +178,14 @@ def test_the_command_runs_prints_and_writes(tmp_path, capsys):
     assert out.with_suffix(".png").stat().st_size > 10_000
 
 
+def test_the_first_seeds_may_be_run_alone(tmp_path, capsys):
+    out = tmp_path / "first.csv"
+    words = ["--worlds", "banners", "--entrants", "random", "--seeds", "1", "--after", "0", "--days", "1"]
+    assert command.main([*words, "--workers", "1", "--out", str(out)]) == 0
+    assert "seeds 0 to 0 for all; 60 CPU seconds a run." in capsys.readouterr().out
+    assert [row.seed for row in kept.read(out)] == [0]
+
+
 def test_the_table_says_until_which_day_there_was_cpu_time():
     rows = [row(seed=0, reached=0.5, share=0.3), row(seed=1, reached=1.1, share=0.5)]
     assert report.show_share(rows) == "0.400 (0.8 d)"
