@@ -23,9 +23,11 @@ from tests.plotting.studies import (
     STUDIES,
     make_amended,
     make_by_the_clock,
+    make_contextual,
     make_counted,
     make_crowd,
     make_floorless,
+    make_lab,
     make_listed,
     make_mixed,
     make_one_coordinate,
@@ -176,7 +178,22 @@ def read_texts(view) -> list[str]:
 def test_amended_and_failed_trials_are_named_with_the_reason() -> None:
     texts = read_texts(view_study(make_amended))
     assert {"Trial 2 amended: digits swapped", "Trial 4 amended: second titration", "2", "4"} <= set(texts)
-    assert "Failed: trial 6 infeasible." in texts
+    assert "Trial 6 infeasible: it boiled over" in texts
+
+
+def test_reasons_are_shown_once_and_what_was_undone_is_no_amendment() -> None:
+    study = belated.Study.create(space={"x": belated.Real(0, 1)}, silence="unknown", seed=0)
+    for trial in study.ask(n=9)[:2]:
+        study.fail(trial, "lost", reason="the power was off")
+    study.tell(3, 0.5)
+    study.amend(3, 0.75, reason="misread")
+    study.undo()
+    texts = read_texts(read_study_view(study))
+    assert "Trials 1, 2 lost: the power was off" in texts
+    assert not any("misread" in text for text in texts)
+    for number in range(4, 9):
+        study.fail(number, "infeasible", reason=f"flask {number} cracked")
+    assert "3 more notes on failed trials: see the report" in read_texts(read_study_view(study))
 
 
 def test_names_and_units_are_shown() -> None:
@@ -187,7 +204,16 @@ def test_names_and_units_are_shown() -> None:
 
 def test_the_recommended_point_has_its_value_and_interval() -> None:
     view = view_study(make_one_coordinate)
-    assert any(f", {format_expected(view.study.recommend())}:" in text for text in read_texts(view))
+    x = view.study.recommend().params["x"]
+    assert f"Recommended: {format_expected(view.study.recommend())} at x = {x:.4g}." in read_texts(view)
+
+
+def test_the_recommended_point_is_whole_with_its_units_and_its_context() -> None:
+    texts = read_texts(view_study(make_lab))
+    point = make_lab().recommend().params
+    assert any(text.startswith("Recommended: ") and text.endswith(f"solvent = {point['solvent']}.") for text in texts)
+    assert any(f"temperature = {point['temperature']:.4g} °C, rate = " in text for text in texts)
+    assert any(", in the context z = " in text for text in read_texts(view_study(make_contextual)))
 
 
 def test_a_crowd_of_pending_is_a_density() -> None:
