@@ -301,3 +301,11 @@ def test_what_was_imported_says_when_that_was(lab: belated.Study) -> None:
     assert all(entry.at >= before - 1 for entry in entries)
     assert entries[0].sentence.endswith(", dated 2026-03-01 00:00")
     assert entries[1].sentence == f"told 0.4 of trial {told.number}, dated 2026-03-04 00:00"
+
+
+def test_where_no_column_has_the_outcomes_it_is_asked_which_one_does(lab: belated.Study) -> None:
+    Path("old.csv").write_text("Exp;x;act;Ausbeute\n1;0,5;relu;31,2\n", encoding="utf-8")
+    hint = "no new trial has an outcome; if one of these columns has them, say --map TITLE=outcome: Exp, Ausbeute"
+    assert hint in invoke("import", "lab", "old.csv", "--dry-run").stderr
+    assert "--map" not in invoke("import", "lab", "old.csv", "--map", "Ausbeute=outcome").stderr
+    assert lab.trials()[-1].outcome == 31.2
