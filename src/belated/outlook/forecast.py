@@ -71,7 +71,10 @@ def read_basis(state: State, now: float, context: Params | None) -> OutlookBasis
     if not (np.any(state.table.told) or np.any(state.table.column("converted"))):
         raise NothingHeard
     delays = report_delays(state, now)
-    pace = measure_pace(state.table.column("asked_at"), delays.quantile(0.5)) if delays.scale == "clock" else 1.0
+    pace = 1.0
+    if delays.scale == "clock":
+        longest = float(np.nanmax(delays.clock.waited, initial=0.0))
+        pace = measure_pace(state.table.column("asked_at"), delays.quantile(0.5) or longest)
     situation = find_situation(state, now, z)[1]
     return OutlookBasis(gather_knowledge(state, now), situation, delays, pace, state.settings.seed, words)
 
