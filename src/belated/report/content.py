@@ -13,7 +13,7 @@ from belated.delays.report import DelayReport
 from belated.errors import SilenceWarning
 from belated.learner.blas import describe_versions
 from belated.patience import describe_chosen
-from belated.plotting.study.marks import choose_unit, describe_patience
+from belated.plotting.study.marks import choose_unit
 from belated.plotting.study.view import StudyView, ViewedStudy, format_expected
 from belated.record.events import Adjusted, Amended, Asked, Event, Failed, Reopened, Undone, event_to_dict
 from belated.record.log import describe_event
@@ -115,7 +115,7 @@ def describe_silence(view: StudyView) -> list[str]:
     late = "Late outcomes are used too." if settings.late == "use" else "Late outcomes are kept, and not used."
     return [
         meaning.format(floor=worst),
-        f"Patience is {describe_patience(patience)}: what comes after it is late.",
+        f"Patience is {patience}: what comes after it is late.",
         late,
     ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from pathlib import Path
 
@@ -10,10 +9,9 @@ import numpy as np
 import pytest
 
 import belated
-from belated.patience import Patience
 from belated.plotting.study import page as drawing
 from belated.plotting.study.beliefs import needs_slant
-from belated.plotting.study.marks import BLUE, CROWDED, ORANGE, VERMILLION, choose_unit, describe_patience
+from belated.plotting.study.marks import BLUE, CROWDED, ORANGE, VERMILLION, choose_unit
 from belated.plotting.study.outcomes import compute_rate_so_far
 from belated.plotting.study.page import draw_study
 from belated.plotting.study.view import format_expected, read_study_view
@@ -266,18 +264,9 @@ def test_the_rate_so_far_is_what_came_per_person_shown() -> None:
     assert rate == pytest.approx(sum(trial.converted or 0 for trial in view.trials) / people)
 
 
-@pytest.mark.parametrize(
-    ("patience", "words"),
-    [
-        (Patience(1.5384929180145264, by_clock=True, auto=True), "auto-clock, now 1.54e+03 milliseconds"),
-        (Patience(349601.0, by_clock=True, auto=True), "auto-clock, now 4.05 days"),
-        (Patience(math.inf, by_clock=True, auto=True), "auto-clock"),
-        (Patience(20, auto=True), "auto, now 20 rounds"),
-        (Patience.of("36h"), "36h"),
-    ],
-)
-def test_a_patience_that_the_study_chose_is_rounded(patience: Patience, words: str) -> None:
-    assert describe_patience(patience) == words
+def test_patience_is_said_as_everywhere() -> None:
+    view = view_study(make_by_the_clock)
+    assert any(f"; patience {view.study.settings.patience};" in text for text in read_texts(view))
 
 
 def test_python_draws_what_the_shell_draws_and_refuses_another_ending(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from belated.errors import InvalidInput
 from belated.outlook.result import describe_outlook
 from belated.plotting.study.beliefs import PanelGrid, draw_beliefs
 from belated.plotting.study.delays import draw_delays
-from belated.plotting.study.marks import Box, StudyPage, clip_text, describe_patience, format_value
+from belated.plotting.study.marks import Box, StudyPage, clip_text, format_value
 from belated.plotting.study.outcomes import draw_outcomes, measure_lanes
 from belated.plotting.study.view import StudyView, ViewedStudy, read_study_view
 from belated.plotting.style import FORMATS, INK, SOFT, make_page, save_page, use_style
@@ -65,7 +65,7 @@ def write_words(page: StudyPage, view: StudyView) -> None:
 def list_words(view: StudyView) -> list[str]:
     """The study's question, its counts, what is recommended, what more would bring, and its settings."""
     settings = view.study.settings
-    patience = "no patience" if math.isinf(settings.patience.m) else f"patience {describe_patience(settings.patience)}"
+    patience = "no patience" if math.isinf(settings.patience.m) else f"patience {settings.patience}"
     setting = (
         f"{settings.objective.goal.capitalize()}; silence: {settings.silence.name}; {patience}; "
         f"late outcomes are {'used' if settings.late == 'use' else 'not used'}; algorithm: {settings.algorithm.name}."
