@@ -101,7 +101,7 @@ def test_what_was_put_right_is_compared_with_what_counted_before_and_says_who() 
     x = f"{study.trial(1).asked_params['x']:.4g}"
     for said in (
         "trial 1 1 → 2 misread Bob",
-        "trial 1 taken back: amended trial 1: its outcome is 2.0 no Bob",
+        "trial 1 undone: amended trial 1: its outcome is 2.0 no Bob",
         f"trial 1 1 → 3; x {x} → 0.5 read again Anna",
         "trial 2 infeasible → lost it was the flask Bob",
         "the study patience 5 rounds → 2d; x 0 to 1 → 0 to 2 slow Bob",

@@ -253,7 +253,7 @@ def describe_correction(view: StudyView, before: State, event: Correction, event
             chosen = [describe_chosen(m, event.by_clock) for m in (before.settings.patience.m, event.m)]
             return f"patience {' → '.join(chosen)}"
         case Undone():
-            return f"taken back: {describe_event(event.position, events[event.position - 1]).sentence}"
+            return f"undone: {describe_event(event.position, events[event.position - 1]).sentence}"
     if event.number is None:
         return "; ".join(compare_settings(before.settings, read_amendment(before.settings, event_to_dict(event))))
     return "; ".join(compare_trial(view, before.rows[event.number - 1], event))

@@ -264,6 +264,27 @@ def test_the_rate_so_far_is_what_came_per_person_shown() -> None:
     assert rate == pytest.approx(sum(trial.converted or 0 for trial in view.trials) / people)
 
 
+@pytest.mark.parametrize(
+    ("start", "after", "words"),
+    [
+        (1.75e9, 60.0, "trial (on 15 Jun 2025)"),
+        (1.75e9, 86400.0 * 400, "trial (dates, too far apart: 15 Jun 2025 to 20 Jul 2026)"),
+        (0.0, 60.0, "trial (times, too far apart)"),
+    ],
+)
+def test_an_axis_that_counts_trials_says_when_they_were(start: float, after: float, words: str) -> None:
+    now = [start]
+    study = belated.Study.create(
+        space={"x": belated.Real(0, 1)}, silence="unknown", patience="14d", clock=lambda: now[0], seed=0
+    )
+    first, *others = study.ask(n=7)
+    for trial in others:
+        study.tell(trial, trial.params["x"])
+    now[0] += after
+    study.tell(first, 0.5)
+    assert any(text.startswith(words) for text in read_texts(read_study_view(study)))
+
+
 def test_patience_is_said_as_everywhere() -> None:
     view = view_study(make_by_the_clock)
     assert any(f"; patience {view.study.settings.patience};" in text for text in read_texts(view))
