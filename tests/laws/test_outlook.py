@@ -1,5 +1,5 @@
-"""An outlook says what comes: of simulated studies, early, in the middle and late, in worlds it was not tuned on; and of
-simulated campaigns, whose outcomes are conversions."""
+"""An outlook says what comes: of simulated studies, early, in the middle and late, in worlds it was not tuned on; and
+of simulated campaigns, whose outcomes are conversions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Simulated campaigns that an outlook is compared with. Worlds of `TUNING` were used while the outlook was made, those of
-`TESTING` are kept for tests."""
+"""Simulated campaigns that an outlook is compared with. Worlds of `TUNING` were used while the outlook was made, those
+of `TESTING` are kept for tests."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ PENDING = 60  # pending queries that are simulated; the rest is as if it never c
 ENDS = (0.1, 0.9)  # of the interval
 USUAL = 10  # queries, where none are stated
 TENTH = 0.1
-# Of log rates: those of one campaign differ by a factor of two or so, and change smoothly. A belief assumes more, to try
-# what may be better.
+# Of log rates: those of one campaign differ by a factor of two or so, and change smoothly. A belief assumes more, so as
+# to try what may be better.
 RATES = replace(PRIOR, lengthscale=(float(np.log(0.4)), 0.7), variance=(float(np.log(0.05)), 1.0))
 
 
