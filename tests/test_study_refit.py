@@ -142,7 +142,7 @@ def test_looks_say_that_the_fit_is_not_up_to_date(tmp_path, monkeypatch):
         assert late in CliRunner().invoke(main, [*command, "--store", url]).output
     view = read_study_view(study)
     assert list_notes(view)[0] == f"Belief: {late}."
-    assert describe_stand(view, closed=False).endswith(f"Belief: {late}.")
+    assert describe_stand(view, closed=False, locked=False).endswith(f"Belief: {late}.")
 
 
 def test_a_look_that_fits_says_nothing():

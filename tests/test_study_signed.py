@@ -88,3 +88,25 @@ def test_when_it_was_made_stays(tmp_path: Path) -> None:
     again = belated.Study.create(f"sqlite:///{tmp_path}/lab.db", "lab", **words)
     assert again.settings.created_at == made
     assert (again.log()[0].position, again.log()[0].at) == (0, made)
+
+
+DAY = 86400.0
+
+
+def test_an_outcome_of_last_week_says_when_it_was_written(place: Place) -> None:
+    study = place.create()
+    study.ask(n=3)
+    now = study.clock()
+    study.tell(1, 0.5, at=now - 7 * DAY)
+    study.tell(2, 0.5)
+    study.tell_many([{"trial": 3, "value": 0.1, "at": now - DAY}])
+    study.add({"x": 0.5}, 0.4, at=now - 30 * DAY)
+    for handle in (study, place.restart(study)):
+        told = [event for event in handle.events() if not isinstance(event, belated.events.Asked) or event.by_hand]
+        assert [event.recorded_at is None for event in told] == [False, True, False, False, False]
+        assert all(abs(event.recorded_at - now) < 60 for event in told if event.recorded_at is not None)
+        log = handle.log(since=now - 60)  # when it was written, not when it came
+        assert len(log) >= len(handle.events())
+        assert [entry.at for entry in log] == sorted(entry.at for entry in log)
+        assert [", dated " in entry.sentence for entry in log[-5:]] == [True, False, True, True, True]
+        assert handle.trial(1).told_at == now - 7 * DAY

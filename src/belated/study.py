@@ -901,7 +901,7 @@ class Study:
         since: float | datetime | None = None,
         until: float | datetime | None = None,
     ) -> list[LogEntry]:
-        """The history in sentences, the newest last: of one trial, of one person, from one time to another.
+        """The history in sentences, the newest last: of one trial, of one person, written from one time to another.
 
         >>> from belated import Real, Study
         >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)

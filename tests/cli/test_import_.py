@@ -1,5 +1,6 @@
 """`belated import`: past experiments, once."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -288,3 +289,23 @@ def test_whoever_imports_a_table_signs_all_of_it() -> None:
     invoke("import", "copy", "lab.jsonl", "--by", "bert")
     ends = [e for e in belated.Study.open(STORE, "copy").events() if not isinstance(e, Asked)]
     assert {event.by for event in ends} == {"anna"}  # JSON lines say it themselves
+
+
+def test_what_was_imported_says_when_that_was(lab: belated.Study) -> None:
+    Path("old.csv").write_text("x,act,outcome,asked_at,told_at\n0.5,relu,0.4,2026-03-01,2026-03-04\n", encoding="utf-8")
+    before = time.time()
+    invoke("import", "lab", "old.csv")
+    added, told = lab.events()[-2:]
+    assert all(before - 1 <= event.recorded_at <= time.time() for event in (added, told))
+    entries = lab.log()[-2:]
+    assert all(entry.at >= before - 1 for entry in entries)
+    assert entries[0].sentence.endswith(", dated 2026-03-01 00:00")
+    assert entries[1].sentence == f"told 0.4 of trial {told.number}, dated 2026-03-04 00:00"
+
+
+def test_where_no_column_has_the_outcomes_it_is_asked_which_one_does(lab: belated.Study) -> None:
+    Path("old.csv").write_text("Exp;x;act;Ausbeute\n1;0,5;relu;31,2\n", encoding="utf-8")
+    hint = "no new trial has an outcome; if one of these columns has them, say --map TITLE=outcome: Exp, Ausbeute"
+    assert hint in invoke("import", "lab", "old.csv", "--dry-run").stderr
+    assert "--map" not in invoke("import", "lab", "old.csv", "--map", "Ausbeute=outcome").stderr
+    assert lab.trials()[-1].outcome == 31.2

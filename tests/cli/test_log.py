@@ -30,8 +30,9 @@ def test_it_is_filtered_and_in_json() -> None:
     invoke("tell", "2", "0.9", "--by", "Anna", "--at", "2020-05-01")
     assert [entry["event"] for entry in run_json("log", "--trial", "2")] == ["asked", "told"]
     assert [entry["position"] for entry in run_json("log", "--by", "Anna")] == [4]
-    assert [entry["position"] for entry in run_json("log", "--until", "2020-06-01")] == [4]
-    assert [entry["position"] for entry in run_json("log", "--since", "2020-06-01")] == [0, 1, 2, 3]
+    assert run_json("log", "--by", "Anna")[0]["sentence"] == "told 0.9 of trial 2, dated 2020-05-01 00:00"
+    assert run_json("log", "--until", "2020-06-01") == []  # nothing was written then
+    assert [entry["position"] for entry in run_json("log", "--since", "2020-06-01")] == [0, 1, 2, 3, 4]
     assert invoke("log", "--by", "Nobody").stdout == "Nothing happened\n"
     check_refused(["log", "--trial", "7"], "there is no trial 7")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import belated
 from tests.cli.shell import SPACE, check_refused, invoke, open_lab, run_json
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
@@ -148,7 +149,7 @@ REFUSED = [
     (["tell", "2", "1e999"], "value must be a finite number (got 1e999)"),
     (["tell", "2", "1" * 5000], "value must be a finite number (got 1111"),
     (["tell", "2", "true"], "value must be a number (got 'true')"),
-    (["tell", "2", "0,5"], "value must be a number (got '0,5')"),
+    (["tell", "2", "0,5"], "value must be a number; decimals begin with a point (got '0,5')"),
     (["tell", "2", "1_000"], "value must be a number (got '1_000')"),
     (["tell", "2", "٣"], "value must be a number (got '٣')"),
     (["tell", "2", ""], "value must be a number (got '')"),
@@ -180,6 +181,26 @@ REFUSED = [
 @pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda value: " ".join(value)[:40])
 def test_bad_input_is_one_sentence_and_nothing_is_stored(args: list[str], sentence: str) -> None:
     check_refused(args, sentence)
+
+
+def test_map_says_which_column_has_the_outcomes(lab: belated.Study) -> None:
+    Path("sheet.csv").write_text("number;Ausbeute;Tag\n2;0,75;Montag\n", encoding="utf-8")
+    check_refused(["tell", "lab", "--csv", "sheet.csv"], "there must be a column value or outcome or failure")
+    assert run_json("tell", "lab", "--csv", "sheet.csv", "--map", "Ausbeute=outcome")["left_out"] == ["Tag"]
+    assert lab.trial(2).outcome == 0.75
+    check_refused(["tell", "2", "0.75", "--map", "Ausbeute=outcome"], "--map belongs to --csv")
+
+
+def test_an_outcome_of_a_trial_that_failed_names_the_remedy(lab: belated.Study) -> None:
+    lab.fail(2, "infeasible")
+    remedy = 'If that end was wrong: belated amend lab 2 --take-back --reason "..."'
+    assert remedy in invoke("tell", "2", "0.5", code=2).stderr
+    invoke("amend", "lab", "2", "--take-back", "--reason", "the wrong flask")
+    invoke("tell", "2", "0.5")
+    stderr = invoke("fail", "2", "lost", code=2).stderr
+    assert 'If it was lost: belated amend lab NUMBER --failure lost --reason "..."' in stderr
+    invoke("amend", "lab", "2", "--failure", "lost", "--reason", "it broke")
+    assert lab.trial(2).failure == "lost"
 
 
 def test_a_conversion_after_a_0() -> None:

@@ -95,6 +95,33 @@ def test_by_the_clock_it_says_when() -> None:
     assert "about 5h from now" in str(outlook)
 
 
+def test_after_one_batch_the_next_one_comes_when_half_of_it_is_back() -> None:
+    clock = SimulatedClock()
+
+    def read() -> float:
+        clock.seconds += 0.001  # nothing happens at exactly the same time
+        return clock.seconds
+
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", patience="30d", clock=read, seed=0)
+    trials = study.ask(n=4)
+    for day, trial in enumerate(trials, start=5):
+        clock.seconds = day * 86400.0
+        study.tell(trial, trial.params["x"])
+    outlook = study.outlook(8)
+    assert outlook.seconds == pytest.approx(2 * 6 * 86400.0, rel=1e-3)
+    assert outlook.low < outlook.high
+
+
+def test_while_less_than_half_is_back_the_longest_wait_is_typical() -> None:
+    clock = SimulatedClock()
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", patience="30d", clock=clock, seed=0)
+    first, *_ = study.ask(n=4)
+    clock.seconds = 86400.0
+    study.tell(first, 0.5)
+    clock.seconds = 4 * 86400.0
+    assert study.outlook(4).seconds == pytest.approx(4 * 86400.0)
+
+
 def test_in_a_study_with_contexts_it_is_for_one() -> None:
     study = Study.create(space={"x": Real(0, 1)}, context={"u": Real(0, 1)}, silence="unknown", seed=0)
     for u in (0.1, 0.5, 0.9):
@@ -117,7 +144,7 @@ def test_conversions_have_an_outlook_of_rates() -> None:
     outlook = study.outlook()
     assert isinstance(outlook, Outlook)
     assert outlook.queries == 10
-    assert -1.0 <= outlook.low <= outlook.gain <= outlook.high <= 1.0
+    assert -1.0 <= outlook.low <= outlook.gain <= outlook.high <= 1.0  # though most of the simulated gains are 0
     assert study.outlook(0).gain == 0.0
     assert study.outlook(3000).high > outlook.high  # many people more say more
 

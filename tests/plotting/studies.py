@@ -222,7 +222,7 @@ def make_amended() -> Study:
     study.amend(2, 12.5, reason="digits swapped")
     study.amend(4, 31.0, reason="a wrong reason")
     study.amend(4, 33.0, reason="second titration")
-    study.fail(study.ask(), "infeasible")
+    study.fail(study.ask(), "infeasible", reason="it boiled over")
     return study
 
 

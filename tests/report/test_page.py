@@ -59,7 +59,7 @@ def test_everything_is_on_it() -> None:
         "5 lost no outcome",
         "9 infeasible the query cannot work",
         "digits swapped in the notebook",
-        "the study floor -1 the sensor <drifts> below zero",
+        "the study floor 0 → -1 the sensor <drifts> below zero",
         f"belated {belated.__version__}",
         "Algorithm default, seed 1.",
     ):
@@ -83,6 +83,34 @@ def test_an_amendment_says_what_was_there_before() -> None:
     words = read_words(study.report())
     assert "trial 1 7.25 → 0.5 first" in words
     assert "trial 1 0.5 → 0.75 second" in words
+
+
+def test_what_was_put_right_is_compared_with_what_counted_before_and_says_who() -> None:
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", patience=5, seed=0)
+    study.ask(n=2)
+    study.tell(1, 1.0)
+    study.amend(1, 2.0, reason="misread", by="Bob")
+    study.undo(by="Bob", reason="no")
+    study.amend(1, 3.0, params={"x": 0.5}, reason="read again", by="Anna")
+    study.fail(2, "infeasible", reason="boiled", by="Anna")
+    study.amend(2, failure="lost", reason="it was the flask", by="Bob")
+    study.amend(patience="2d", ranges={"x": (0, 2)}, reason="slow", by="Bob")
+    study.close(lock=True)
+    study.reopen(reason="two more", by="Bob")
+    words = read_words(study.report())
+    x = f"{study.trial(1).asked_params['x']:.4g}"
+    for said in (
+        "trial 1 1 → 2 misread Bob",
+        "trial 1 undone: amended trial 1: its outcome is 2.0 no Bob",
+        f"trial 1 1 → 3; x {x} → 0.5 read again Anna",
+        "trial 2 infeasible → lost it was the flask Bob",
+        "the study patience 5 rounds → 2d; x 0 to 1 → 0 to 2 slow Bob",
+        "the study locked → open two more Bob",
+        "2 lost it was the flask Bob",
+    ):
+        assert said in words, said
+    study.close(lock=True)
+    assert "The study is locked." in read_words(study.report())
 
 
 def test_it_has_no_scripts_and_needs_nothing_outside() -> None:

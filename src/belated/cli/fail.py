@@ -22,7 +22,7 @@ from belated.cli._common import (
     warn_of_left_out,
 )
 from belated.cli.io.fail_csv import fail_csv
-from belated.errors import InvalidInput
+from belated.errors import AlreadyEnded, AlreadyTold, InvalidInput
 from belated.results import FAILURES
 from belated.wording import format_count
 
@@ -62,7 +62,12 @@ def fail(
     chosen = next((word for word in FAILURES if word == kind), None)
     if chosen is None:
         raise InvalidInput(f"KIND must be one of {', '.join(FAILURES)} (got {kind!r})")
-    trials = open_study(url, name).fail(numbers, chosen, reason=reason, by=by)
+    study = open_study(url, name)
+    try:
+        trials = study.fail(numbers, chosen, reason=reason, by=by)
+    except (AlreadyTold, AlreadyEnded) as error:
+        remedy = f'belated amend {study.name} NUMBER --failure {chosen} --reason "..."'
+        raise type(error)(f"{error}. If it was {chosen}: {remedy}") from None
     plain = [asdict(trial) for trial in trials]
     lines = [f"Trial {trial.number}: {trial.failure}" for trial in trials]
     print_result(plain[0] if len(plain) == 1 else plain, in_json, lambda: "\n".join(lines))

@@ -31,6 +31,7 @@ from belated.cli.io.import_rows import (
     describe_aging,
     describe_early,
     describe_import,
+    describe_untold,
     import_file,
     import_rows,
 )
@@ -133,8 +134,8 @@ def import_(
                 raise
             counts = import_table(ask_reason(found))
         warn_of_cut_line(path)
-        if early := describe_early(counts):
-            print_warning(early)
+        for warning in filter(None, [describe_untold(counts), describe_early(counts)]):
+            print_warning(warning)
     if older := describe_aging(counts, dry=dry_run):
         print_warning(older)
     for edit in [] if in_json else counts.edits:

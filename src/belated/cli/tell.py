@@ -27,7 +27,7 @@ from belated.cli._common import (
 from belated.cli._format import format_note
 from belated.cli.io.cells import parse_decimal, parse_time
 from belated.cli.io.tell_csv import TellCounts, tell_csv
-from belated.errors import AlreadyTold, InvalidInput
+from belated.errors import AlreadyEnded, AlreadyTold, InvalidInput
 from belated.record.signing import Signature
 from belated.wording import format_count, format_duration, format_value
 
@@ -44,6 +44,7 @@ from belated.wording import format_count, format_duration, format_value
     type=click.Path(path_type=Path),
     help="Many outcomes: columns number or key, value[, at, noise] or failure.",
 )
+@click.option("--map", "mapped", multiple=True, metavar="TITLE=COLUMN", help="With --csv: what a title means.")
 @by_option
 @remark_option
 @json_option
@@ -56,6 +57,7 @@ def tell(
     run: tuple[str, ...],
     key: str | None,
     file: Path | None,
+    mapped: tuple[str, ...],
     by: str | None,
     remark: str | None,
 ) -> None:
@@ -71,16 +73,19 @@ def tell(
       $ belated tell catalyst 3 0.82 --run temperature=75 --remark "the knob has steps"
       $ belated tell catalyst 4 0.79 --at 2026-03-01T14:30 --noise 0.02
       $ belated tell catalyst --csv results.csv
+      $ belated tell catalyst --csv Ergebnisse.csv --map Ausbeute=outcome
     """
     if file is not None:
         if at is not None or noise is not None or key is not None or run:
             raise InvalidInput("with --csv the file says everything; leave --at, --noise, --run and --key out")
         name, _ = split_name(words, 0, "[NAME] with --csv")
-        counts = tell_csv(url, find_name(url, name), file, Signature.of(by, remark))
+        counts = tell_csv(url, find_name(url, name), file, Signature.of(by, remark), mapped)
         warn_of_cut_line(file)
         warn_of_left_out(counts.left_out)
         print_result(asdict(counts), in_json, lambda: format_counts(counts))
         return
+    if mapped:
+        raise InvalidInput("--map belongs to --csv")
     name, which, value = split_trial(words, "tell", "VALUE", "0.82", "[NAME] NUMBER VALUE")
     study = open_study(url, name)
     number, y = parse_trial_number(which), parse_decimal(value)
@@ -93,6 +98,9 @@ def tell(
     except AlreadyTold as error:
         remedy = f'belated amend {study.name} {number} {y!r} --reason "..."'
         raise AlreadyTold(f"{error}. If this one is right: {remedy}") from None
+    except AlreadyEnded as error:
+        remedy = f'belated amend {study.name} {number} --take-back --reason "..."'
+        raise AlreadyEnded(f"{error}. If that end was wrong: {remedy}") from None
     print_result(asdict(receipt), in_json, lambda: format_receipt(study, receipt))
 
 

@@ -10,7 +10,7 @@ whose outcomes are counted at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -25,10 +25,10 @@ from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import AtContext, join_context, plan_search
 from belated.learner.choice.maximize import maximize, spread_candidates
 from belated.learner.choice.problem import Cache, Problem, Situation, drop_repeats
-from belated.learner.conversions import PRIOR, count_conversions
+from belated.learner.conversions import PRIOR, believe_rates, count_conversions
 from belated.learner.delays.survival import ENOUGH, Survival
 from belated.learner.foresight import NEVER, ComingQueries, Prospect, Unheard, assume, draw_functions, foresee
-from belated.learner.gp.doubt import draw_hyperparameters
+from belated.learner.gp.doubt import draw_hyperparameters, fit_anew
 from belated.learner.gp.fit import FitSettings, group_columns
 from belated.learner.gp.posterior import Posterior
 from belated.learner.gp.scale import RateScale, Robust, Scale
@@ -51,6 +51,9 @@ PENDING = 60  # pending queries that are simulated; the rest is as if it never c
 ENDS = (0.1, 0.9)  # of the interval
 USUAL = 10  # queries, where none are stated
 TENTH = 0.1
+# Of log rates: those of one campaign differ by a factor of two or so, and change smoothly. A belief assumes more, so as
+# to try what may be better.
+RATES = replace(PRIOR, lengthscale=(float(np.log(0.4)), 0.7), variance=(float(np.log(0.05)), 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,10 @@ def read_basis(state: State, now: float, context: Params | None) -> OutlookBasis
     if not (np.any(state.table.told) or np.any(state.table.column("converted"))):
         raise NothingHeard
     delays = report_delays(state, now)
-    pace = measure_pace(state.table.column("asked_at"), delays.quantile(0.5)) if delays.scale == "clock" else 1.0
+    pace = 1.0
+    if delays.scale == "clock":
+        longest = float(np.nanmax(delays.clock.waited, initial=0.0))
+        pace = measure_pace(state.table.column("asked_at"), delays.quantile(0.5) or longest)
     situation = find_situation(state, now, z)[1]
     return OutlookBasis(gather_knowledge(state, now), situation, delays, pace, state.settings.seed, words)
 
@@ -93,6 +99,8 @@ def forecast(basis: OutlookBasis, queries: int | None, margin: float | None, cac
         places = choose_candidates(basis, belief, here, seeds[0])
         model = belief.posterior
         fitted = describe_fit(problem, known.t, model)
+        if problem.conversions:
+            model = believe_rates(fit_anew(fitted, model), count_conversions(h, problem.silence))
         level = fitted.mean == "constant"
         runs = []
         gps = draw_hyperparameters(fitted, model, HYPERPARAMETERS, seeds[1])
@@ -104,14 +112,15 @@ def forecast(basis: OutlookBasis, queries: int | None, margin: float | None, cac
     gains = worth[np.arange(len(worth)), np.concatenate([chosen for _, chosen in runs])] - start
     best = np.max(worth[:, places.target], axis=1) - start
     least = _find_margin(problem, h, start, margin)
+    gain = float(np.mean(gains))
     low, high = (find_middle_quantile(gains, q) for q in ENDS)
     by_clock = basis.delays.scale == "clock"
     return Outlook(
         queries=k,
         context=basis.context,
-        gain=float(np.mean(gains)),
-        low=low,
-        high=high,
+        gain=gain,
+        low=min(low, gain),  # a rare large gain moves the mean alone
+        high=max(high, gain),
         chance=float(np.mean(best > least)),
         margin=least,
         pending=basis.delays.pending,
@@ -216,7 +225,7 @@ def describe_fit(problem: Problem, t: int, posterior: Posterior) -> FitSettings:
         given_kernel=algorithm.model.kernel is not None,
         lam=posterior.gp.lam if problem.conversions else problem.lam(t),
         mean="constant" if problem.conversions else algorithm.model.mean,
-        prior=PRIOR if problem.conversions else algorithm.fitting.prior,
+        prior=RATES if problem.conversions else algorithm.fitting.prior,
     )
 
 

@@ -1,7 +1,8 @@
 """What can happen to a study. Events are appended and never changed; everything else is computed from them.
 
-by      who did it, where that was said
-remark  what they said with it; an event that needs a reason has that instead
+by           who did it, where that was said
+remark       what they said with it; an event that needs a reason has that instead
+recorded_at  when it was written, where that is not when it happened
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Asked:
     knew_trials: int | None = None  # how many earlier trials the choice knew: all of them
     shown_over: float | None = None  # seconds: it was shown to many people in this time, whose outcomes are counted
     versions: Mapping[str, str] | None = None  # of the libraries that computed it; None: those of the choice before it
+    recorded_at: float | None = None
     by: str | None = None
     remark: str = ""
 
@@ -49,6 +51,7 @@ class Told:
     at: float  # when it came
     key: str | None = None
     params: Mapping[str, Any] | None = None  # what was run, where that is not what was asked
+    recorded_at: float | None = None
     by: str | None = None
     remark: str = ""
 
@@ -61,6 +64,7 @@ class Converted:
     value: float
     at: float  # when it came
     key: str | None = None
+    recorded_at: float | None = None
     by: str | None = None
     remark: str = ""
 
@@ -76,6 +80,7 @@ class Repeated:
     at: float
     key: str
     params: Mapping[str, Any] | None = None
+    recorded_at: float | None = None
     by: str | None = None
     remark: str = ""
 
@@ -88,6 +93,7 @@ class Counted:
     shown: int
     converted: int
     at: float  # what is counted happened before it
+    recorded_at: float | None = None
     by: str | None = None
     remark: str = ""
 
@@ -100,6 +106,7 @@ class Refused:
     value: float
     noise: float | None
     at: float
+    recorded_at: float | None = None
     by: str | None = None
     remark: str = ""
 
@@ -112,6 +119,7 @@ class Failed:
     kind: Failure
     at: float
     reason: str = ""
+    recorded_at: float | None = None
     by: str | None = None
 
 
@@ -137,6 +145,7 @@ class Amended:
     patience: float | Literal["auto", "none"] | None = None  # rounds, or seconds by the clock
     by_clock: bool = False  # of patience
     ranges: Mapping[str, tuple[float, float]] | None = None  # low and high, by parameter
+    recorded_at: float | None = None
     by: str | None = None
 
 
@@ -149,6 +158,7 @@ class Undone:
     at: float
     reason: str = ""
     key: str | None = None  # of the call, where a server was asked for it
+    recorded_at: float | None = None
     by: str | None = None
 
 

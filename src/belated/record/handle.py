@@ -13,7 +13,7 @@ from belated.record.events import Event
 from belated.record.ledger import Ledger, StudyLedger
 from belated.record.ledger.chain import Entry, Head
 from belated.record.locks import hold, renew_in_children
-from belated.record.signing import NOBODY, Signature
+from belated.record.signing import NOBODY, Signature, date
 from belated.record.snapshot import find_snapshot, keep_snapshot
 from belated.record.state import State
 from belated.record.writes import write_in_turn
@@ -156,7 +156,8 @@ class Handle:
         def attempt() -> Sequence[AnEvent]:
             nonlocal position
             position = self.state.position
-            made = [signature.sign(event) for event in events()]
+            now = self.read_clock()
+            made = [date(signature.sign(event), now) for event in events()]
             if not made:
                 return made
             with hold(self.lock):

@@ -26,6 +26,7 @@ from belated.record.events import (
     Told,
     Undone,
 )
+from belated.record.signing import find_time
 from belated.results import describe_params
 from belated.settings import Settings
 from belated.wording import format_count, join_words
@@ -45,7 +46,7 @@ class LogEntry:
 
     position: int  # 0: when the study was made
     event: str  # its kind
-    at: float  # seconds: when it was asked, or when it happened
+    at: float  # seconds: when it was written
     by: str | None
     number: int | None  # of the trial; None: the study itself
     sentence: str
@@ -79,14 +80,15 @@ def describe_creation(settings: Settings) -> list[LogEntry]:
 
 
 def describe_event(position: int, event: Event) -> LogEntry:
-    """An event as a sentence."""
+    """An event as a sentence; if it was written later than it happened, the sentence says when that was."""
+    happened, written = find_time(event), getattr(event, "recorded_at", None)
     return LogEntry(
         position=position,
         event=NAMES[type(event)],
-        at=event.asked_at if isinstance(event, Asked) else event.at,
+        at=happened if written is None else written,
         by=event.by,
         number=getattr(event, "number", None),
-        sentence=_describe(event),
+        sentence=_describe(event) + ("" if written is None else f", dated {format_moment(happened)}"),
         reason=getattr(event, "reason", "") or getattr(event, "remark", ""),
     )
 

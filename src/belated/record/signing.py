@@ -1,4 +1,4 @@
-"""Who did something, and what they said with it: put on every event that a call writes."""
+"""Who did something, what they said with it, and when it was written: put on every event that a call writes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 from belated.errors import InvalidInput
-from belated.record.events import NAMES, Event
+from belated.record.events import NAMES, Asked, Event
 from belated.settings import LONGEST_PERSON
 from belated.validation import format_value, is_writable, require_words
 
 PERSON = "BELATED_BY"  # the variable of the environment that says who, where a call does not
 LONGEST_REMARK = 4000  # characters
+AT_ONCE = 60.0  # seconds between what happens and its event, which then has one time
+DATED = {kind for kind in NAMES if "recorded_at" in {field.name for field in fields(kind)}}
 REMARKED = {kind for kind in NAMES if "remark" in {field.name for field in fields(kind)}}
 
 AnEvent = TypeVar("AnEvent", bound=Event)
@@ -53,3 +55,17 @@ def require_reason(reason: object) -> str:
     if not is_writable(reason):
         raise InvalidInput(f"reason must be text that UTF-8 can hold (got {format_value(reason)})")
     return reason
+
+
+def find_time(event: Event) -> float:
+    """When an event happened: when it was asked, when the outcome came."""
+    return event.asked_at if isinstance(event, Asked) else event.at
+
+
+def date(event: AnEvent, now: float) -> AnEvent:
+    """The event with when it was written, where that is not when it happened; a choice was made when it was asked."""
+    if type(event) not in DATED or abs(now - find_time(event)) <= AT_ONCE:
+        return event
+    if isinstance(event, Asked) and not event.by_hand:
+        return event
+    return replace(event, recorded_at=now)  # type: ignore[arg-type]

@@ -12,18 +12,24 @@ from typing import Protocol
 from belated.delays.report import DelayReport
 from belated.errors import SilenceWarning
 from belated.learner.blas import describe_versions
-from belated.plotting.study.marks import choose_unit, describe_patience
+from belated.patience import describe_chosen
+from belated.plotting.study.marks import choose_unit
 from belated.plotting.study.view import StudyView, ViewedStudy, format_expected
-from belated.record.events import Adjusted, Amended, Asked, Event, Failed, Told, Undone
+from belated.record.events import Adjusted, Amended, Asked, Event, Failed, Reopened, Undone, event_to_dict
 from belated.record.log import describe_event
+from belated.record.state import State
+from belated.record.trial_record import TrialRecord
+from belated.record.undoing import find_number
 from belated.results import BestQuery, Trial
-from belated.settings import Settings
+from belated.settings import Settings, read_amendment
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Parameter
 from belated.space.points import Points
 from belated.validation import Params
 from belated.wording import format_count
 
+Correction = Adjusted | Amended | Reopened | Undone
+NONE: frozenset[int] = frozenset()
 MOST_ROWS = 100  # of a table; the newest, or the longest out
 SILENCE = {
     "floor": "An outcome that has not come counts as the worst value ({floor}) until it comes.",
@@ -43,6 +49,10 @@ class ReportedStudy(ViewedStudy, Protocol):
 
     @property
     def head(self) -> str: ...
+    @property
+    def locked(self) -> bool: ...
+    @property
+    def original_settings(self) -> Settings: ...
     def delays(self) -> DelayReport: ...
 
 
@@ -105,7 +115,7 @@ def describe_silence(view: StudyView) -> list[str]:
     late = "Late outcomes are used too." if settings.late == "use" else "Late outcomes are kept, and not used."
     return [
         meaning.format(floor=worst),
-        f"Patience is {describe_patience(patience)}: what comes after it is late.",
+        f"Patience is {patience}: what comes after it is late.",
         late,
     ]
 
@@ -192,70 +202,111 @@ def _is_numeral(text: str) -> bool:
 
 
 def tabulate_failures(view: StudyView, events: Sequence[Event]) -> ReportTable:
-    """The trials that failed, with the reason, or else what such an end means."""
+    """The trials that failed, with what was said, or else what such an end means."""
     kinds = {
         "lost": "no outcome, which says nothing about the query",
         "infeasible": "the query cannot work",
         "withdrawn": "taken back",
     }
-    failed = [e for e in events if isinstance(e, Failed) and view.trials[e.number - 1].failure == e.kind]
-    rows = [[str(e.number), e.kind, e.reason or kinds[e.kind], format_date(view, e.at)] for e in failed]
-    return ReportTable(
-        ["trial", "ended as", "why", "on"], rows[-MOST_ROWS:], frozenset({0}), max(0, len(rows) - MOST_ROWS)
+    ended = {e.number: e.at for e in events if isinstance(e, Failed | Amended | Undone)}
+    rows = [
+        [
+            str(trial.number),
+            trial.failure,
+            trial.remark or kinds[trial.failure],
+            trial.ended_by or "",
+            format_date(view, ended[trial.number]),
+        ]
+        for trial in view.trials
+        if trial.failure is not None
+    ]
+    return keep_newest(["trial", "ended as", "why", "by", "on"], rows, frozenset({0}))
+
+
+def tabulate_corrections(view: StudyView, events: Sequence[Event], created: Settings) -> ReportTable:
+    """Everything that was put right: what was there before, who did it and why."""
+    state, rows = State(created), list[list[str]]()
+    for event in events[: 1 + max((i for i, e in enumerate(events) if isinstance(e, Correction)), default=-1)]:
+        if isinstance(event, Correction):
+            number = find_number(event)
+            what = "the study" if number is None else f"trial {number}"
+            change = describe_correction(view, state, event, events)
+            rows.append([what, change, event.reason, event.by or "", format_date(view, event.at)])
+        state.apply(event)
+    return keep_newest(["what", f"change ({view.study.settings.outcome_label})", "reason", "by", "on"], rows)
+
+
+def keep_newest(titles: Sequence[str], rows: Sequence[Sequence[str]], numbers: frozenset[int] = NONE) -> ReportTable:
+    """The newest rows, which come last; without the column "by" where nobody signed."""
+    by = titles.index("by")
+    if not any(row[by] for row in rows):
+        titles, rows = [*titles[:by], *titles[by + 1 :]], [[*row[:by], *row[by + 1 :]] for row in rows]
+    return ReportTable(titles, rows[-MOST_ROWS:], numbers, max(0, len(rows) - MOST_ROWS))
+
+
+def describe_correction(view: StudyView, before: State, event: Correction, events: Sequence[Event]) -> str:
+    """What an event changed: what was there before, and what is there since."""
+    match event:
+        case Reopened():
+            return f"{'locked' if before.locked else 'closed'} → open"
+        case Adjusted():
+            chosen = [describe_chosen(m, event.by_clock) for m in (before.settings.patience.m, event.m)]
+            return f"patience {' → '.join(chosen)}"
+        case Undone():
+            return f"undone: {describe_event(event.position, events[event.position - 1]).sentence}"
+    if event.number is None:
+        return "; ".join(compare_settings(before.settings, read_amendment(before.settings, event_to_dict(event))))
+    return "; ".join(compare_trial(view, before.rows[event.number - 1], event))
+
+
+def compare_settings(before: Settings, after: Settings) -> list[str]:
+    """The settings that an amendment changed."""
+    found = [
+        (word, format_setting(old), format_setting(new))
+        for word, old, new in (
+            ("floor", before.objective.floor, after.objective.floor),
+            ("limits", before.objective.limits, after.objective.limits),
+            ("patience", str(before.patience), str(after.patience)),
+        )
+    ]
+    if not isinstance(before.space.parameters, Points) and not isinstance(after.space.parameters, Points):
+        parameters = zip(before.space.names, before.space.parameters, after.space.parameters, strict=True)
+        found += [(name, describe_range(old), describe_range(new)) for name, old, new in parameters]
+    return [f"{word} {old} → {new}" for word, old, new in found if old != new] or ["as it was before"]
+
+
+def format_setting(value: object) -> str:
+    if isinstance(value, tuple):
+        return " to ".join(format_number(end) for end in value)
+    return "none" if value is None else format_number(value)
+
+
+def compare_trial(view: StudyView, before: TrialRecord, event: Amended) -> list[str]:
+    """What an amendment changed of a trial."""
+    told, changes = before.told, list[str]()
+    end = format_number(told.value) if told else before.failed.kind if before.failed else "pending"
+    now = (
+        "pending"
+        if event.taken_back
+        else event.failure or (None if event.value is None else format_number(event.value))
     )
+    if now is not None:
+        changes.append(f"{end} → {now}")
+    if event.noise is not None and told is not None and event.noise != told.noise:
+        changes.append(f"noise {format_setting(told.noise)} → {format_number(event.noise)}")
+    if event.told_at is not None and told is not None and event.told_at != told.at:
+        changes.append(f"came {format_date(view, told.at)} → {format_date(view, event.told_at)}")
+    for name, value in (event.params or {}).items():
+        if value != before.params[name]:
+            changes.append(f"{name} {format_number(before.params[name])} → {format_number(value)}")
+    return changes or ["as it was before"]
 
 
-def tabulate_amendments(view: StudyView, events: Sequence[Event]) -> ReportTable:
-    """Everything that was put right, with its reason: outcomes, the floor, the limits, and patience."""
-    settings, rows = view.study.settings, list[list[str]]()
-    known: dict[int, float] = {}
-    for position, event in enumerate(events, start=1):
-        if isinstance(event, Told):
-            known.setdefault(event.number, event.value)
-        elif isinstance(event, Amended) and event.number is not None and event.value is not None:
-            before, known[event.number] = known.get(event.number), event.value
-            change = f"{format_number(before)} → {format_number(event.value)}"
-            rows.append([f"trial {event.number}", change, event.reason, format_date(view, event.at)])
-        elif isinstance(event, Amended) and event.number is None:
-            words = ", ".join(list_amended(event))
-            rows.append(["the study", words, event.reason, format_date(view, event.at)])
-        elif isinstance(event, Amended | Undone):
-            what = "the study" if event.number is None else f"trial {event.number}"
-            sentence = describe_event(position, event).sentence
-            rows.append([what, sentence, event.reason, format_date(view, event.at)])
-        elif isinstance(event, Adjusted):
-            rows.append(["patience", describe_wait(event.m, event.by_clock), event.reason, format_date(view, event.at)])
-    return ReportTable(
-        ["what", f"change ({settings.outcome_label})", "reason", "on"],
-        rows[-MOST_ROWS:],
-        left_out=max(0, len(rows) - MOST_ROWS),
-    )
-
-
-def list_amended(event: Amended) -> list[str]:
-    """The settings that an amendment changed, in words."""
-    words = [] if event.floor is None else [f"floor {format_number(event.floor)}"]
-    if event.limits is not None:
-        words.append(f"limits {format_number(event.limits[0])} to {format_number(event.limits[1])}")
-    if isinstance(event.patience, str):
-        words.append(f"patience {event.patience}")
-    elif event.patience is not None:
-        words.append(f"patience {describe_wait(event.patience, event.by_clock)}")
-    ranges = (event.ranges or {}).items()
-    return words + [f"{name} {format_number(low)} to {format_number(high)}" for name, (low, high) in ranges]
-
-
-def describe_wait(m: float, by_clock: bool) -> str:
-    if not by_clock:
-        return format_count(int(m), "round")
-    size, unit = choose_unit(m)
-    return f"{m / size:.3g} {unit}"
-
-
-def describe_stand(view: StudyView, closed: bool) -> str:
+def describe_stand(view: StudyView, closed: bool, locked: bool) -> str:
     """How many trials there are of each status, and whether the belief is up to date."""
     listed = ", ".join(f"{count} {status}" for status, count in view.counts.items()) or "none asked yet"
-    words = [f"{format_count(len(view.trials), 'trial')}: {listed}.", "The study is closed." if closed else ""]
+    shut = "The study is locked." if locked else "The study is closed." if closed else ""
+    words = [f"{format_count(len(view.trials), 'trial')}: {listed}.", shut]
     return " ".join(filter(None, [*words, f"Belief: {view.fit_note}." if view.fit_note else ""]))
 
 

@@ -29,7 +29,7 @@ def render_glance(study: ReportedStudy) -> str:
     parts = [
         f"<strong>{escape(view.name)}</strong>",
         *([f"<div>{escape(study.settings.about)}</div>"] if study.settings.about else []),
-        f"<div>{escape(describe_stand(view, study.closed))}</div>",
+        f"<div>{escape(describe_stand(view, study.closed, study.locked))}</div>",
         *(f"<div>{escape(line)}</div>" for line in list_answers(view)),
     ]
     if view.trials:

@@ -74,9 +74,9 @@ def believe_points(handle: Handle, points: Sequence[Params], context: Params | N
     """The belief at some points, in a context."""
     if isinstance(points, Mapping):
         raise InvalidInput(f"points must be a list of dictionaries (got {format_value(points)})")
-    _, z = handle.state.encode_context(context)
-    Q = handle.state.settings.space.encode_all(points)
-    with handle.hold_newest() as state:
+    with handle.hold_newest() as state:  # another process may have amended the ranges
+        _, z = state.encode_context(context)
+        Q = state.settings.space.encode_all(points)
         known = gather_knowledge(state, handle.read_clock())
     return believe(handle, known, join_context(z, Q), pending=pending)
 

@@ -48,6 +48,15 @@ def test_a_time_is_written_so_that_it_is_read_back(at: float) -> None:
     assert text.endswith("+00:00") or -1 < at < 0
 
 
+@given(st.integers(10**14, 10**17))
+def test_a_time_of_today_has_seven_decimals_at_most(ticks: int) -> None:
+    at = ticks / 10**7
+    decimals = format_time(at).removesuffix("+00:00").partition(".")[2]
+    assert len(decimals) <= 7
+    assert parse_time(format_time(1795028192.2060273)) == 1795028192.2060273
+    assert format_time(1795028192.2060273) == "2026-11-18T18:56:32.2060273+00:00"
+
+
 def test_a_time_that_no_calendar_has_is_written_in_seconds() -> None:
     assert format_time(1e15) == "1000000000000000.0"
 

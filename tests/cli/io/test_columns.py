@@ -74,7 +74,11 @@ FULL = "temperature,stages,ratio,solvent"
         (f"{FULL},day\n", [], "there is no column 'day': this study has no conversions"),
         ("a,b\n", [], "there must be columns of this study"),
         (f"{FULL},outcome\n50,2.5,0.5,water,1\n", [], "stages: value must be an integer (got '2.5')"),
-        (f'{FULL},outcome\n50,2,0.5,water,"1,5"\n', [], "outcome must be a number (got '1,5')"),  # or a thousand
+        (
+            f'{FULL},outcome\n50,2,0.5,water,"1,5"\n',
+            [],
+            "outcome must be a number; decimals begin with a point (got '1,5')",
+        ),
         (
             f"{FULL},outcome\n50,2,0.5,water,1\n".replace(",", ";").replace("50", "50,5"),
             [],

@@ -109,15 +109,16 @@ def test_an_export_imported_where_it_came_from_changes_nothing_and_fills_what_is
 
 
 def happened(study: belated.Study) -> list[list[object]]:
-    """All that happened to each trial, in the order in which it did; and after which ask."""
+    """All that happened to each trial, in the order in which it did; and after which ask. When it was written is of
+    one record."""
     lives: list[list[object]] = []
     for event in study.events():
         if isinstance(event, Asked):
             lives.append([])
         elif isinstance(event, Told):
-            lives[event.number - 1].append((len(lives), replace(event, key=None)))
+            lives[event.number - 1].append((len(lives), replace(event, key=None, recorded_at=None)))
         elif isinstance(event, Refused | Failed | Amended) and event.number is not None:
-            lives[event.number - 1].append((len(lives), event))
+            lives[event.number - 1].append((len(lives), replace(event, recorded_at=None)))
     return lives
 
 

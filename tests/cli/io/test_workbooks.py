@@ -108,7 +108,7 @@ def test_the_line_of_a_wrong_cell_is_named() -> None:
     book.save("lab.xlsx")
     said = invoke("import", "bath", "lab.xlsx", code=2).stderr
     assert "  lab.xlsx:2: temperature: value must not be farther than 1000 ranges from 20.0 to 90.0" in said
-    assert "  lab.xlsx:3: temperature: value must be a number (got '70,5')" in said
+    assert "  lab.xlsx:3: temperature: value must be a number; decimals begin with a point (got '70,5')" in said
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from pathlib import Path
 
@@ -10,10 +9,9 @@ import numpy as np
 import pytest
 
 import belated
-from belated.patience import Patience
 from belated.plotting.study import page as drawing
 from belated.plotting.study.beliefs import needs_slant
-from belated.plotting.study.marks import BLUE, CROWDED, ORANGE, VERMILLION, choose_unit, describe_patience
+from belated.plotting.study.marks import BLUE, CROWDED, ORANGE, VERMILLION, choose_unit
 from belated.plotting.study.outcomes import compute_rate_so_far
 from belated.plotting.study.page import draw_study
 from belated.plotting.study.view import format_expected, read_study_view
@@ -23,9 +21,11 @@ from tests.plotting.studies import (
     STUDIES,
     make_amended,
     make_by_the_clock,
+    make_contextual,
     make_counted,
     make_crowd,
     make_floorless,
+    make_lab,
     make_listed,
     make_mixed,
     make_one_coordinate,
@@ -176,7 +176,22 @@ def read_texts(view) -> list[str]:
 def test_amended_and_failed_trials_are_named_with_the_reason() -> None:
     texts = read_texts(view_study(make_amended))
     assert {"Trial 2 amended: digits swapped", "Trial 4 amended: second titration", "2", "4"} <= set(texts)
-    assert "Failed: trial 6 infeasible." in texts
+    assert "Trial 6 infeasible: it boiled over" in texts
+
+
+def test_reasons_are_shown_once_and_what_was_undone_is_no_amendment() -> None:
+    study = belated.Study.create(space={"x": belated.Real(0, 1)}, silence="unknown", seed=0)
+    for trial in study.ask(n=9)[:2]:
+        study.fail(trial, "lost", reason="the power was off")
+    study.tell(3, 0.5)
+    study.amend(3, 0.75, reason="misread")
+    study.undo()
+    texts = read_texts(read_study_view(study))
+    assert "Trials 1, 2 lost: the power was off" in texts
+    assert not any("misread" in text for text in texts)
+    for number in range(4, 9):
+        study.fail(number, "infeasible", reason=f"flask {number} cracked")
+    assert "3 more notes on failed trials: see the report" in read_texts(read_study_view(study))
 
 
 def test_names_and_units_are_shown() -> None:
@@ -187,7 +202,16 @@ def test_names_and_units_are_shown() -> None:
 
 def test_the_recommended_point_has_its_value_and_interval() -> None:
     view = view_study(make_one_coordinate)
-    assert any(f", {format_expected(view.study.recommend())}:" in text for text in read_texts(view))
+    x = view.study.recommend().params["x"]
+    assert f"Recommended: {format_expected(view.study.recommend())} at x = {x:.4g}." in read_texts(view)
+
+
+def test_the_recommended_point_is_whole_with_its_units_and_its_context() -> None:
+    texts = read_texts(view_study(make_lab))
+    point = make_lab().recommend().params
+    assert any(text.startswith("Recommended: ") and text.endswith(f"solvent = {point['solvent']}.") for text in texts)
+    assert any(f"temperature = {point['temperature']:.4g} °C, rate = " in text for text in texts)
+    assert any(", in the context z = " in text for text in read_texts(view_study(make_contextual)))
 
 
 def test_a_crowd_of_pending_is_a_density() -> None:
@@ -241,17 +265,29 @@ def test_the_rate_so_far_is_what_came_per_person_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("patience", "words"),
+    ("start", "after", "words"),
     [
-        (Patience(1.5384929180145264, by_clock=True, auto=True), "auto-clock, now 1.54e+03 milliseconds"),
-        (Patience(349601.0, by_clock=True, auto=True), "auto-clock, now 4.05 days"),
-        (Patience(math.inf, by_clock=True, auto=True), "auto-clock"),
-        (Patience(20, auto=True), "auto, now 20 rounds"),
-        (Patience.of("36h"), "36h"),
+        (1.75e9, 60.0, "trial (on 15 Jun 2025)"),
+        (1.75e9, 86400.0 * 400, "trial (dates, too far apart: 15 Jun 2025 to 20 Jul 2026)"),
+        (0.0, 60.0, "trial (times, too far apart)"),
     ],
 )
-def test_a_patience_that_the_study_chose_is_rounded(patience: Patience, words: str) -> None:
-    assert describe_patience(patience) == words
+def test_an_axis_that_counts_trials_says_when_they_were(start: float, after: float, words: str) -> None:
+    now = [start]
+    study = belated.Study.create(
+        space={"x": belated.Real(0, 1)}, silence="unknown", patience="14d", clock=lambda: now[0], seed=0
+    )
+    first, *others = study.ask(n=7)
+    for trial in others:
+        study.tell(trial, trial.params["x"])
+    now[0] += after
+    study.tell(first, 0.5)
+    assert any(text.startswith(words) for text in read_texts(read_study_view(study)))
+
+
+def test_patience_is_said_as_everywhere() -> None:
+    view = view_study(make_by_the_clock)
+    assert any(f"; patience {view.study.settings.patience};" in text for text in read_texts(view))
 
 
 def test_python_draws_what_the_shell_draws_and_refuses_another_ending(tmp_path: Path) -> None:

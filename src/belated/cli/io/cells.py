@@ -20,6 +20,7 @@ from belated.space.parameters import Choice, Integer, Real
 from belated.validation import Scalar, format_names, format_value, is_number, make_key, prefix_errors
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+WITH_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
 EXACT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{7,})(Z|[+-]\d\d:\d\d|)", re.ASCII)  # beyond microseconds
 DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})( \d\d:\d\d(?::\d\d)?)?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
@@ -33,7 +34,8 @@ def parse_decimal(text: str, what: str = "value") -> float:
     if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
         raise InvalidInput(f"{what} must be a finite number (got {text})")
     if NUMBER.fullmatch(text) is None:
-        raise InvalidInput(f"{what} must be a number (got {format_value(text)})")
+        rule = "a number; decimals begin with a point" if WITH_COMMA.fullmatch(text) else "a number"
+        raise InvalidInput(f"{what} must be {rule} (got {format_value(text)})")
     x = float(text)
     if not math.isfinite(x):
         raise InvalidInput(f"{what} must be a finite number (got {text if len(text) < 40 else text[:37] + '...'})")
@@ -62,7 +64,10 @@ def format_time(at: float) -> str:
         text = datetime.fromtimestamp(seconds, UTC).isoformat()
     except (ValueError, OverflowError, OSError):
         return repr(at)
-    decimals = f"{Decimal(repr(at - seconds)):f}".partition(".")[2].rstrip("0")
+    for exact in (at, at - seconds):  # the fewest digits that are enough, as a rule
+        decimals = f"{Decimal(repr(exact)):f}".partition(".")[2].rstrip("0")
+        if seconds + float(f"0.{decimals}") == at:
+            break
     return text.replace("+", f".{decimals}+") if decimals else text
 
 

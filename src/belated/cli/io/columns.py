@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from belated import Study
-from belated.cli.io.cells import FORMULAS, parse_pairs
+from belated.cli.io.cells import FORMULAS, WITH_COMMA, parse_pairs
 from belated.cli.io.files import FileRow, LineErrors
 from belated.cli.io.sheets import read_table
 from belated.errors import InvalidInput
@@ -29,7 +29,6 @@ COUNT_FIELDS = ("day", "shown", "converted", "as_of")  # where a row counts peop
 ALIASES = {"value": "outcome", "at": "asked_at"}
 NUMBERS = ("number", "outcome", "value", "noise", "known_from", "shown", "converted")
 UTC = " (UTC)"  # ends the title of a column whose times have no zone
-WITH_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
 WITH_POINT = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 

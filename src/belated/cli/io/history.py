@@ -74,11 +74,11 @@ def collect_steps(events: Iterable[Event]) -> dict[int, list[HistoryStep]]:
         if isinstance(event, Undone) and event.position in asks and event.number is not None:
             event = Failed(number=event.number, kind="withdrawn", at=event.at, reason=event.reason, by=event.by)
         if isinstance(event, TrialEvent) and event.number is not None:
-            keyless: TrialEvent = event
-            if isinstance(event, Told | Converted | Amended):
-                keyless = replace(event, key=None)
-            elif isinstance(event, Undone):
-                keyless = replace(event, position=0)
+            keyless: TrialEvent = replace(event, recorded_at=None)  # another record has another time
+            if isinstance(keyless, Told | Converted | Amended):
+                keyless = replace(keyless, key=None)
+            elif isinstance(keyless, Undone):
+                keyless = replace(keyless, position=0)
             known_from = None if isinstance(event, Told) and event.number in undelayed else asked + 1
             steps.setdefault(event.number, []).append(HistoryStep(replace(keyless, number=0), known_from))
     return steps

@@ -75,6 +75,14 @@ def describe_early(counts: ImportCounts) -> str:
     return f"{counts.early} {came} before the query was asked, which counts as a delay of 0" if counts.early else ""
 
 
+def describe_untold(counts: ImportCounts) -> str:
+    """A warning where nothing says how new trials ended, and another column may have their outcomes; else empty."""
+    if not counts.new or not counts.remarks or counts.told or counts.failed or counts.days:
+        return ""
+    titles = format_names(counts.remarks)
+    return f"no new trial has an outcome; if one of these columns has them, say --map TITLE=outcome: {titles}"
+
+
 def describe_aging(counts: ImportCounts, *, dry: bool) -> str:
     """A warning where pending queries grow older by the import; empty where they do not."""
     if not (counts.new and counts.pending_before and counts.aged):

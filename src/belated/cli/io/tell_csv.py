@@ -38,9 +38,11 @@ class TellCounts:
     left_out: tuple[str, ...] = ()  # columns that mean nothing here
 
 
-def tell_csv(url: str, name: str, path: Path, signature: Signature) -> TellCounts:
-    """Tell a CSV: the columns number or key, value (or outcome) or failure, and maybe at (or told_at) and noise."""
-    return apply_at_once(url, name, lambda study: _tell_rows(study, path, signature))
+def tell_csv(url: str, name: str, path: Path, signature: Signature, mapped: Sequence[str] = ()) -> TellCounts:
+    """Tell a CSV: the columns number or key, value (or outcome) or failure, and maybe at (or told_at) and noise.
+
+    mapped  what titles mean, as title=column"""
+    return apply_at_once(url, name, lambda study: _tell_rows(study, path, signature, mapped))
 
 
 class OutcomeLine(NamedTuple):
@@ -50,8 +52,8 @@ class OutcomeLine(NamedTuple):
     row: Mapping[str, Any]  # as tell_many takes it
 
 
-def _tell_rows(study: Study, path: Path, signature: Signature) -> TellCounts:
-    columns = StudyColumns.of(study, ["number", "value", "at", "key"])
+def _tell_rows(study: Study, path: Path, signature: Signature, mapped: Sequence[str]) -> TellCounts:
+    columns = StudyColumns.of(study, ["number", "value", "at", "key"], mapped)
     counts, flags, errors = Counter[str](), list[str](), LineErrors(path)
     waiting, keys = list[OutcomeLine](), dict[str, list[int]]()
     sheet = open_sheet(path, errors, columns, required=("number|key", "value|outcome|failure"))

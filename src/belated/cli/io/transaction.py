@@ -15,7 +15,7 @@ from belated.record.events import Asked, Event, Failed, Told
 from belated.record.ledger import Ledger, open_store
 from belated.record.ledger.chain import Head
 from belated.record.ledger.staged import StagedLedger
-from belated.record.signing import NOBODY, Signature
+from belated.record.signing import NOBODY, Signature, date
 from belated.record.writes import write_in_turn
 from belated.results import takes_outcome
 from belated.settings import Settings
@@ -55,7 +55,9 @@ def apply_at_once(
         with ledger.lock_asks() if asks and not dry else nullcontext(ledger) as turn:
             staged = StagedLedger(turn)
             result = work(Study(settings, staged, name, time.time))
-            new = [_sign(event, signature) if isinstance(event, Asked) else event for event in staged.new]
+            now = time.time()
+            signed = [_sign(event, signature) if isinstance(event, Asked) else event for event in staged.new]
+            new = [date(event, now) for event in signed]
             if new and not dry:
                 last = turn.append(new, staged.seen)
                 _check_none_ended(turn, staged.seen, last.position - len(new), new)

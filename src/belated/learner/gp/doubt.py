@@ -49,6 +49,11 @@ def draw_hyperparameters(settings: FitSettings, posterior: Posterior, count: int
     return choose_some(parts, count, rng)
 
 
+def fit_anew(settings: FitSettings, posterior: Posterior) -> GP:
+    """The most likely hyperparameters of a belief, where another prior is assumed of them."""
+    return improve_fit(describe_fit(settings, posterior), posterior.gp)
+
+
 def describe_fit(settings: FitSettings, posterior: Posterior) -> NegativeLogPosterior:
     """-log p(θ | y) for the outcomes of a belief."""
     rows = choose_rows(len(posterior.X))

@@ -25,7 +25,6 @@ from belated.plotting.study.marks import (
     StudyPage,
     clip_text,
     draw_density,
-    format_value,
     write_note,
 )
 from belated.plotting.study.ticks import LETTER, fit_ticks, label_values, to_axis
@@ -125,21 +124,12 @@ def find_range(slices: Sequence[BeliefSlice]) -> tuple[float, float]:
 
 
 def format_caption(view: StudyView, best: BestQuery, wide: float) -> str:
-    """Which point the panels go through, and what is believed of it."""
-
-    def listed(params: Any) -> str:
-        return ", ".join(f"{name} = {format_value(value)}" for name, value in params.items())
-
+    """Which point the panels go through."""
     goal = "greatest" if view.study.settings.objective.goal == "maximize" else "least"
-    where = "" if view.context is None else f" in the context {listed(view.context)}"
     how = (
         "every point of the list; the star is recommended" if view.slices[0].whole else "through the recommended point"
     )
-    text = f"{how}, where the {best.quantity} is {goal}"
-    if wide < NARROW:
-        return textwrap.shorten(text, int(12 * wide), placeholder=" …")
-    text += where
-    return textwrap.shorten(f"{text}, {view.expected}:  {listed(best.params)}", int(12 * wide), placeholder=" …")
+    return textwrap.shorten(f"{how}, where the {best.quantity} is {goal}", int(12 * wide), placeholder=" …")
 
 
 def draw_slice(axes: Axes, piece: BeliefSlice, wide: float) -> None:

@@ -17,7 +17,6 @@ from belated.plotting.study.marks import (
     Box,
     StudyPage,
     choose_unit,
-    describe_patience,
     draw_density,
     write_note,
 )
@@ -116,7 +115,7 @@ def mark_patience(axes: Axes, view: StudyView, m: float, longest: float, reach: 
     if m <= reach:
         axes.axvline(m / unit, **PATIENCE)
     axes.annotate(
-        f"patience {describe_patience(view.study.settings.patience)}{beyond}\n{within}",
+        f"patience {view.study.settings.patience}{beyond}\n{within}",
         xy=(0, 0),
         xycoords="axes fraction",
         xytext=(0, -37),  # below the name of the axis

@@ -6,14 +6,13 @@ are inches, so that texts have their room however many coordinates there are.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from belated.learner.arrays import Array
-from belated.patience import SECONDS, Patience
+from belated.patience import SECONDS
 from belated.plotting.style import INK, OPEN, SOFT
 
 if TYPE_CHECKING:
@@ -84,15 +83,6 @@ def choose_unit(longest: float) -> tuple[float, str]:
         if longest >= 2 * SECONDS[unit]:
             return SECONDS[unit], name
     return 0.001, "milliseconds"
-
-
-def describe_patience(patience: Patience) -> str:
-    """Patience in words; a time that the study chose by itself rounded, in a unit that reads well."""
-    text = str(patience)
-    if not patience.by_clock or not patience.auto or math.isinf(patience.m):
-        return text
-    size, unit = choose_unit(patience.m)
-    return f"{text.partition(', now ')[0]}, now {patience.m / size:.3g} {unit}"
 
 
 def draw_density(axes: Axes, at: Array, low: float, high: float, bottom: float, top: float, transform: Any) -> None:

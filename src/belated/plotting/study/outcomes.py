@@ -192,8 +192,10 @@ def name_rounds(view: StudyView) -> str:
     """What the axis counts, where it does not show the time."""
     if not view.by_clock:
         return "round"
+    if not view.has_calendar:
+        return "trial (times, too far apart)"
     first, last = (format_date(at) for at in (view.start, view.start + view.seconds))
-    return f"trial (dates, too far apart: {first} to {last})"
+    return f"trial (on {first})" if first == last else f"trial (dates, too far apart: {first} to {last})"
 
 
 def format_date(at: float) -> str:

@@ -9,10 +9,12 @@ from belated.errors import InvalidInput
 from belated.outlook.result import describe_outlook
 from belated.plotting.study.beliefs import PanelGrid, draw_beliefs
 from belated.plotting.study.delays import draw_delays
-from belated.plotting.study.marks import Box, StudyPage, clip_text, describe_patience, format_value
+from belated.plotting.study.marks import Box, StudyPage, clip_text, format_value
 from belated.plotting.study.outcomes import draw_outcomes, measure_lanes
 from belated.plotting.study.view import StudyView, ViewedStudy, read_study_view
 from belated.plotting.style import FORMATS, INK, SOFT, make_page, save_page, use_style
+from belated.results import BestQuery
+from belated.space.encoding import Space
 from belated.validation import Params
 from belated.validation import format_value as format_text
 from belated.wording import format_count
@@ -22,7 +24,7 @@ ABOVE, OVER, BETWEEN, BELOW = 1.72, 2.5, 1.62, 0.9  # from top to bottom
 LINE = 0.23  # of a sentence
 TIMES, DELAYS = 7.1, 9.0  # the width of the outcomes, the left edge of the delays
 LETTERS = 145  # of a sentence, across the page
-SHOWN = 4  # notes on amended trials
+SHOWN = 4  # notes on failed trials, and on amended ones
 
 
 def plot_study(study: ViewedStudy, out: str | Path | None, context: Params | None, dpi: int) -> Path:
@@ -36,7 +38,7 @@ def plot_study(study: ViewedStudy, out: str | Path | None, context: Params | Non
 
 def draw_study(view: StudyView, out: Path, dpi: int = 150) -> None:
     """Write the picture; the ending of the file name (FORMATS) says in which format."""
-    above = ABOVE + LINE * (bool(view.study.settings.about) + (view.outlook is not None))
+    above = ABOVE + LINE * (len(list_words(view)) - 2)
     over, notes = OVER + measure_lanes(view), list_notes(view)
     grid = PanelGrid.of(view.slices, LEFT, RIGHT, above + over + LINE * len(notes) + BETWEEN)
     tall = grid.bottom + BELOW
@@ -52,19 +54,40 @@ def draw_study(view: StudyView, out: Path, dpi: int = 150) -> None:
 
 
 def write_words(page: StudyPage, view: StudyView) -> None:
-    """The study's name, its question, its counts, what more would bring, and its settings."""
+    """The study's name, and sentences."""
+    page.text(LEFT, 0.36, clip_text(view.name, 60), fontsize=17, weight="bold")
+    *lines, setting = list_words(view)
+    for i, line in enumerate([*lines, setting]):
+        colour = SOFT if i == len(lines) else INK
+        page.text(LEFT, 0.69 + i * LINE, clip_text(line, LETTERS), fontsize=10, color=colour)
+
+
+def list_words(view: StudyView) -> list[str]:
+    """The study's question, its counts, what is recommended, what more would bring, and its settings."""
     settings = view.study.settings
-    patience = "no patience" if math.isinf(settings.patience.m) else f"patience {describe_patience(settings.patience)}"
+    patience = "no patience" if math.isinf(settings.patience.m) else f"patience {settings.patience}"
     setting = (
         f"{settings.objective.goal.capitalize()}; silence: {settings.silence.name}; {patience}; "
         f"late outcomes are {'used' if settings.late == 'use' else 'not used'}; algorithm: {settings.algorithm.name}."
     )
-    page.text(LEFT, 0.36, clip_text(view.name, 60), fontsize=17, weight="bold")
     about = [" ".join(settings.about.split())] if settings.about else []
+    answer = [] if view.recommended is None else [describe_recommended(view, view.recommended)]
     future = [] if view.outlook is None else [describe_outlook(view.outlook)]
-    for i, line in enumerate([*about, describe_stand(view), *future, setting]):
-        colour = SOFT if line == setting else INK
-        page.text(LEFT, 0.69 + i * LINE, clip_text(line, LETTERS), fontsize=10, color=colour)
+    return [*about, describe_stand(view), *answer, *future, setting]
+
+
+def describe_recommended(view: StudyView, best: BestQuery) -> str:
+    """The recommended point, and what is expected there."""
+    settings = view.study.settings
+    where = ""
+    if settings.context is not None and view.context is not None:
+        where = f", in the context {list_values(settings.context, view.context)}"
+    return f"Recommended: {view.expected} at {list_values(settings.space, best.params)}{where}."
+
+
+def list_values(space: Space, params: Params) -> str:
+    """Names and values with units, in a line."""
+    return ", ".join(f"{n} = {format_value(params[n])} {space.units.get(n, '')}".rstrip() for n in space.names)
 
 
 def describe_stand(view: StudyView) -> str:
@@ -83,16 +106,29 @@ def describe_stand(view: StudyView) -> str:
 
 
 def list_notes(view: StudyView) -> list[str]:
-    """Since when the belief is not up to date, which trials failed and how, which outcomes were put right and why."""
-    failed: dict[str, list[str]] = {}
+    """Since when the belief is not up to date, which trials failed and why, which were put right and why."""
+    notes = [f"Belief: {view.fit_note}."] if view.fit_note else []
+    return [*notes, *shorten_list(list_failed(view), "failed"), *shorten_list(list_amended(view), "amended")]
+
+
+def list_failed(view: StudyView) -> list[str]:
+    """Which trials failed, in a sentence for each kind and reason."""
+    failed: dict[tuple[str, str], list[str]] = {}
     for trial in view.trials:
         if trial.failure is not None:
-            failed.setdefault(trial.failure, []).append(str(trial.number))
-    notes = [f"Belief: {view.fit_note}."] if view.fit_note else []
-    if failed:
-        kinds = [f"{', '.join(numbers)} {kind}" for kind, numbers in failed.items()]
-        notes.append(f"Failed: trial {'; '.join(kinds)}.")
-    amended = [f"Trial {number} amended: {reason}" for number, reason in view.amended.items()]
-    if len(amended) > SHOWN:
-        amended[SHOWN - 1 :] = [f"{len(amended) - SHOWN + 1} more trials amended: see the report or the export"]
-    return [*notes, *amended]
+            failed.setdefault((trial.failure, trial.remark), []).append(str(trial.number))
+    return [
+        f"{'Trials' if len(numbers) > 1 else 'Trial'} {', '.join(numbers)} {kind}{f': {why}' if why else ''}"
+        for (kind, why), numbers in failed.items()
+    ]
+
+
+def list_amended(view: StudyView) -> list[str]:
+    return [f"Trial {number} amended: {reason}" for number, reason in view.amended.items()]
+
+
+def shorten_list(notes: list[str], what: str) -> list[str]:
+    """The first notes, and how many more there are."""
+    if len(notes) <= SHOWN:
+        return notes
+    return [*notes[: SHOWN - 1], f"{len(notes) - SHOWN + 1} more notes on {what} trials: see the report"]

@@ -21,7 +21,7 @@ from belated.learner.choice.problem import Hyperparameters
 from belated.learner.delays.survival import Survival, kaplan_meier
 from belated.learner.gp.kernels import Kernel
 from belated.outlook.result import ForeseenStudy, Outlook, find_outlook
-from belated.record.events import Amended, Event
+from belated.record.events import Amended, Event, Undone
 from belated.results import Belief, BestQuery, Trial, WorstValue
 from belated.settings import Settings
 from belated.space.encoding import Space
@@ -156,7 +156,8 @@ class HistoryView:
         spaces = [space for space in (settings.space, settings.context) if space is not None]
         options = [option for space in spaces for option in space.list_options() if isinstance(option, str)]
         labels = [space.format_label(name) for space in spaces for name in space.names]
-        return [self.name, settings.about or "", self.title, *labels, *options, *self.amended.values()]
+        said = [trial.remark for trial in self.trials if trial.failure is not None]
+        return [self.name, settings.about or "", self.title, *labels, *options, *self.amended.values(), *said]
 
 
 @dataclass(frozen=True)
@@ -290,8 +291,14 @@ def format_expected(best: BestQuery, unit: str | None = None) -> str:
 
 
 def find_amended(events: Iterable[Event]) -> dict[int, str]:
-    """The trials whose outcome was put right, with the newest reason."""
-    return {e.number: e.reason for e in events if isinstance(e, Amended) and e.number is not None}
+    """The trials that were put right, with the newest reason; not those where that was undone."""
+    found = list(enumerate(events, start=1))
+    undone = {event.position for _, event in found if isinstance(event, Undone)}
+    return {
+        event.number: event.reason
+        for position, event in found
+        if isinstance(event, Amended) and event.number is not None and position not in undone
+    }
 
 
 def read_slices(study: ViewedStudy, trials: Sequence[Trial], here: Params, context: Params | None) -> list[BeliefSlice]:

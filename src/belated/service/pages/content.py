@@ -14,7 +14,6 @@ import numpy as np
 from belated.errors import BelatedError
 from belated.learner.arrays import Array
 from belated.learner.delays.survival import spread_evenly
-from belated.plotting.study.marks import describe_patience
 from belated.record.log import LogEntry, describe_event
 from belated.record.undoing import PastEvent
 from belated.report.content import format_outcome
@@ -204,7 +203,7 @@ def summarize(study: ServedStudy) -> StudySummary:
         attention=list_attention(study, counts, closed, locked),
         closed=closed,
         locked=locked,
-        patience=describe_patience(settings.patience),
+        patience=str(settings.patience),
         newest=find_newest(study),
         position=study.read_head().position,
     )
@@ -350,5 +349,5 @@ def describe_question(settings: Settings) -> str:
     """What is looked for, in one sentence."""
     verb = "Make" if settings.outcome_name else "Make the"
     size = "large" if settings.objective.goal == "maximize" else "small"
-    patience = "" if math.isinf(settings.patience.m) else f" Patience is {describe_patience(settings.patience)}."
+    patience = "" if math.isinf(settings.patience.m) else f" Patience is {settings.patience}."
     return f"{verb} {settings.outcome_label} as {size} as possible.{patience}"
