@@ -117,8 +117,8 @@ def test_outcomes_since_the_last_fit_may_be_rows_of_their_own(monkeypatch: pytes
     assert index is not None
     beliefs = []
     for exact in (2000, 3):
-        monkeypatch.setattr(choices, "SIZES", Sizes(exact=exact))
-        known = condense_history(state, index, study.clock())
+        monkeypatch.setattr(choices, "SIZES", Sizes(exact=exact, pairs=0))
+        known = condense_history(state, index, study.clock(), np.empty(0))
         assert known is not None
         belief, _ = compute_belief(problem, known.history, t, state.fits[-1], problem.silence, Cache(), np.empty(0))
         beliefs.append((known, np.array(belief.mean_and_std(problem.Q))))

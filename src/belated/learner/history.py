@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Mask
 from belated.learner.counts import Counts
+from belated.learner.gp.listed import Listing
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, Scale
 
@@ -45,6 +46,7 @@ class History:
     late: Mask  # told after patience had run out
     counts: Counts | None = None  # of people by day; their rows here are gone
     scaled: bool = False  # whether y, lams and floor are on the model's scale already
+    listing: Listing | None = None  # where the first rows are merged, and the belief is about pairs (gp/listed.py)
 
     @property
     def known(self) -> Mask:
@@ -90,7 +92,7 @@ class History:
 
     def since(self, first: int) -> History:
         """The same without the queries before number `first`."""
-        columns = (each.name for each in fields(self) if each.name not in ("floor", "m", "counts", "scaled"))
+        columns = (each.name for each in fields(self) if each.name not in ("floor", "m", "counts", "scaled", "listing"))
         rows = self.number >= first
         return History(floor=self.floor, m=self.m, **{name: getattr(self, name)[rows] for name in columns})
 
@@ -112,6 +114,7 @@ class Tally:
     newest_choice: int
     late_by_arrival: Mask
     queries: int
+    pairs: int  # how many different queries there can be, 0: very many
 
 
 def coarsen_ages(h: History) -> History:

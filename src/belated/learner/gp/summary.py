@@ -50,10 +50,14 @@ class Sizes:
     newest: int = 256  # rows that are never summarised
     block: int = 128  # rows that are summarised together
     chunk: int = 64  # blocks that are summed up before they are added to the others: 8,192 rows
+    pairs: int = 4000  # of a listed query and a context, up to which nothing is summarised either
+    merged: int = 2048  # outcomes of pairs are merged up to a multiple of this number (listed.py)
+    step: int = 128  # outcomes after these that are taken in together
 
-    def count_summarised(self, n: int) -> int:
-        """How many of n rows, from the first on."""
-        return 0 if n <= self.exact else (n - self.newest) // self.block * self.block
+    def count_summarised(self, n: int, pairs: int = 0) -> int:
+        """How many of n rows, from the first on; `pairs`: how many different ones there can be, 0: very many."""
+        exact = max(self.exact, self.pairs) if 0 < pairs <= self.pairs else self.exact
+        return 0 if n <= exact else (n - self.newest) // self.block * self.block
 
 
 SIZES = Sizes()
