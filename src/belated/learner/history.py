@@ -180,4 +180,5 @@ def scale_noise(noise: Array, width: float) -> Array:
 def order_by_arrival(h: History) -> NDArray[np.intp]:
     """The known rows in order of arrival."""
     rows = np.flatnonzero(h.known)
-    return rows[np.argsort(h.order[rows], kind="stable")]
+    order = h.order[rows]
+    return rows if np.all(order[1:] >= order[:-1]) else rows[np.argsort(order, kind="stable")]

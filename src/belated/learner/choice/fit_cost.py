@@ -34,4 +34,4 @@ def count_operations(n: int, centres: int, pairs: int = 0) -> float:
     if not SIZES.count_summarised(n, pairs):
         return float(pairs**3)
     M = centres or SIZES.centres
-    return 4.0 * n * M**2 + 2.0 * M**3
+    return 2.0 * n * M**2 + 4.0 * M**3

@@ -22,9 +22,9 @@ from belated.learner.confidence import Constant
 from belated.learner.conversions import CellKernel
 from belated.learner.gp.domain import Compact, Domain, Finite
 from belated.learner.gp.kernels import Kernel, Product, read_kernel
+from belated.learner.gp.merging import group_rows
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, Scale
-from belated.learner.gp.merging import group_rows
 from belated.learner.gp.summary import SIZES
 from belated.learner.history import History, Tally
 from belated.learner.moment import Moment

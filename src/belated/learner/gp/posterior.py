@@ -184,10 +184,14 @@ class Posterior:
 
     def _gradients(self, Q: Array, K: Array, slopes: list[Slope]) -> tuple[Array, Array, Array, Array]:
         """The same, from k(Q, X) and its slopes."""
-        V = self.factor.solve(K.T)
         prior = self.gp.kernel.diag(Q)
-        variance = np.clip(prior - np.sum(np.square(V), axis=0), 0.0, prior)
-        B = self.factor.solve_transposed(V).T
+        if len(self.summarised):  # here it is most of what a choice costs
+            V = self.factor.solve_rows(K)
+            known, B = np.sum(np.square(V), axis=1), self.factor.solve_rows_transposed(V)
+        else:
+            V = self.factor.solve(K.T)
+            known, B = np.sum(np.square(V), axis=0), self.factor.solve_transposed(V).T
+        variance = np.clip(prior - known, 0.0, prior)
         d_mean, d_variance = np.empty_like(Q), np.empty_like(Q)
         for columns, inverse_squares, slope in slopes:
             d_mean[:, columns] = _pull(slope * self.alpha, Q[:, columns], self.X[:, columns], inverse_squares)
