@@ -69,7 +69,7 @@ class ModelBelief:
     @cached_property
     def heard(self) -> NDArray[np.intp]:
         """The rows of the posterior that have an outcome."""
-        return np.unique(self.posterior.place[self.known])
+        return np.flatnonzero(np.bincount(self.posterior.place[self.known]))
 
     @cached_property
     def queries(self) -> Array:
