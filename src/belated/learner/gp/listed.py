@@ -62,7 +62,7 @@ class Listing(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Covariance:
+class JointCovariance:
     """C as a kernel: a point is a place in U, a row of one column."""
 
     C: Array  # symmetric, bit for bit
@@ -91,7 +91,7 @@ class Joint:
 
     U: Array
     mean: Array
-    covariance: Covariance
+    covariance: JointCovariance
     rows: Indices  # the pair of each row so far
     items: Indices  # the listed query of each pair, -1: none of them         (P,)
     places: dict[bytes, int]  # where each pair is in U
@@ -150,7 +150,7 @@ def begin_joint(gp: GP, X: Array, y: Array, noise: Array, listing: Listing) -> J
     if not np.array_equal(order, np.arange(len(U))):
         back = np.argsort(order)
         C, mean = C[np.ix_(back, back)], mean[back]
-    joint = Joint(U, mean, Covariance(C, gp.kernel.variance), np.arange(0), listing.find_items(U), places)
+    joint = Joint(U, mean, JointCovariance(C, gp.kernel.variance), np.arange(0), listing.find_items(U), places)
     noisy = np.setdiff1d(np.arange(n), sure)
     joint = joint.add(noisy, y[noisy], noise[noisy]) if len(noisy) else joint
     return replace(joint, rows=np.arange(n))
@@ -242,7 +242,7 @@ class ListedPosterior:
 
 
 def _as_points(rows: Indices) -> Array:
-    """Places in U as the points of `Covariance`."""
+    """Places in U as the points of `JointCovariance`."""
     return rows.astype(np.float64)[:, None]
 
 
