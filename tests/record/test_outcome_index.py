@@ -54,6 +54,54 @@ def test_choices_are_those_from_the_whole_history(
     assert all(sums.replay(number).same for number in (20, 33, 45))
 
 
+@pytest.mark.parametrize("settings", [{}, {"context": {"who": Choice("a", "b")}}, {"repeats": "always"}])
+@pytest.mark.parametrize("silence", ["unknown", "waiting", "ignored"])
+def test_choices_about_pairs_are_those_from_the_whole_history(
+    silence: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if six queries were very many: merged outcomes, steps, and the newest ones apart (gp/listed.py)."""
+    settings = {**settings, "patience": 9}
+    whole = run(silence, **settings)
+    index_from(monkeypatch, 12)
+    monkeypatch.setattr(choices, "SIZES", Sizes(exact=3, merged=9, step=2))
+    pairs = run(silence, **settings)
+    state = State.after(pairs.settings, pairs.events())
+    index = find_index(state)
+    assert index is not None
+    known = condense_history(state, index, pairs.clock(), np.zeros(state.problem.split))
+    assert known is not None
+    assert known.history.listing is not None
+    assert known.history.listing.merged
+    assert known.history.listing.stepped
+    assert [trial.params for trial in pairs.trials()] == [trial.params for trial in whole.trials()]
+    assert [trial.note for trial in pairs.trials()] == [trial.note for trial in whole.trials()]
+    assert all(pairs.replay(number).same for number in range(20, 46))
+
+
+def test_a_choice_about_pairs_goes_on_in_another_handle_with_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for a context that nobody asked for before."""
+    index_from(monkeypatch, 12)
+    monkeypatch.setattr(choices, "SIZES", Sizes(exact=3, merged=9, step=2))
+    study = run("unknown", context={"who": Choice("a", "b", "c")})
+    monkeypatch.setattr(choices, "is_fit_due", lambda *_: False)
+    mine, fresh, rows = Cache(), Cache(), []
+    for events in (study.events()[:-6], study.events()):  # one cache goes on, the other begins here
+        state = State.after(study.settings, events)
+        index, z = find_index(state), state.encode_context({"who": "c"})[1]
+        assert index is not None
+        known = condense_history(state, index, study.clock(), z)
+        assert known is not None
+        rows = [
+            compute_belief(
+                state.problem, known.history, state.next_number, state.fits[-1], state.problem.silence, cache, z
+            )[0].mean_and_std(np.hstack([np.tile(z, (6, 1)), state.problem.Q]))
+            for cache in (mine, fresh)
+        ]
+        fresh = Cache()
+    for one, other in zip(*rows, strict=True):
+        assert np.array_equal(one, other)
+
+
 def test_an_index_that_grew_is_a_fresh_one(monkeypatch: pytest.MonkeyPatch) -> None:
     index_from(monkeypatch, 12)
     study = run("unknown", context={"who": Choice("a", "b")})
@@ -117,8 +165,8 @@ def test_outcomes_since_the_last_fit_may_be_rows_of_their_own(monkeypatch: pytes
     assert index is not None
     beliefs = []
     for exact in (2000, 3):
-        monkeypatch.setattr(choices, "SIZES", Sizes(exact=exact))
-        known = condense_history(state, index, study.clock())
+        monkeypatch.setattr(choices, "SIZES", Sizes(exact=exact, pairs=0))
+        known = condense_history(state, index, study.clock(), np.empty(0))
         assert known is not None
         belief, _ = compute_belief(problem, known.history, t, state.fits[-1], problem.silence, Cache(), np.empty(0))
         beliefs.append((known, np.array(belief.mean_and_std(problem.Q))))

@@ -84,6 +84,7 @@ class Odd:
     """A silence of somebody's own."""
 
     name = "odd"
+    fills, forgets, uses_floor = "floor", False, False
 
     def fill(self, history: object) -> object:
         raise NotImplementedError

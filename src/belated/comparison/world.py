@@ -35,7 +35,7 @@ from belated.learner.arrays import Array
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import join_context, list_queries
 from belated.learner.choice.decide import make_prior
-from belated.learner.choice.maximize import Search, maximize
+from belated.learner.choice.maximize import Effort, Search, maximize
 from belated.learner.choice.problem import Problem
 from belated.learner.confidence import Constant
 from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
@@ -197,7 +197,7 @@ class Nature:
         if Q is None:
             everywhere = Search(problem.compact, np.full(problem.compact.D, np.nan), anchors)
             worth = ByDifferences(lambda X: sign * self.values(join_context(z, X)))
-            Q = maximize(worth, everywhere, rng, count=CANDIDATES, starts=STARTS)
+            Q = maximize(worth, everywhere, rng, Effort(CANDIDATES, STARTS))
         values = sign * self.values(join_context(z, Q))
         return float(np.max(values)), float(np.min(values)) if floor is None else sign * floor
 

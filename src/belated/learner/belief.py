@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Mask
 from belated.learner.feasibility import Feasibility
+from belated.learner.gp.listed import GrowingListed, JointStore, ListedPosterior, Listing
 from belated.learner.gp.merging import group_rows
 from belated.learner.gp.posterior import GP, GrowingPosterior, Posterior
 from belated.learner.gp.summary import SIZES, choose_centres
@@ -68,7 +69,7 @@ class ModelBelief:
     @cached_property
     def heard(self) -> NDArray[np.intp]:
         """The rows of the posterior that have an outcome."""
-        return np.unique(self.posterior.place[self.known])
+        return np.flatnonzero(np.bincount(self.posterior.place[self.known]))
 
     @cached_property
     def queries(self) -> Array:
@@ -83,6 +84,24 @@ class ModelBelief:
         return self.posterior.mean(self.queries) if len(self.z) else self.posterior.own_means[self.heard]
 
 
+@dataclass(frozen=True, eq=False)
+class ListedBelief(ModelBelief):
+    """The same where queries are listed, and each is looked at once."""
+
+    items: Array = field(kw_only=True)  # the listed queries that have an outcome in any context
+
+    @cached_property
+    def queries(self) -> Array:
+        return np.hstack([np.tile(self.z, (len(self.items), 1)), self.items])
+
+    @cached_property
+    def means(self) -> Array:
+        return self.posterior.mean(self.queries)
+
+
+Conditioner = GrowingPosterior | GrowingListed
+
+
 @dataclass
 class FactorCache:
     """The factors that a study keeps between asks: of the known rows, of the rows of the belief, of feasibility."""
@@ -90,14 +109,21 @@ class FactorCache:
     heard: GrowingPosterior = field(default_factory=GrowingPosterior)
     belief: GrowingPosterior = field(default_factory=GrowingPosterior)
     feasible: GrowingPosterior = field(default_factory=GrowingPosterior)
+    joint: JointStore = field(default_factory=JointStore)
 
     def __post_init__(self) -> None:
         self.belief.store = self.heard.store  # what is old is the same for both, as a rule
         self.belief.siblings = [self.heard]  # which has just grown by what was told
 
+    def choose(self, listing: Listing | None) -> tuple[Conditioner, Conditioner]:
+        """What gives the belief from the known rows, and what gives that from all rows."""
+        if listing is None:
+            return self.heard, self.belief
+        return GrowingListed(self.joint, listing, self.heard), GrowingListed(self.joint, listing, self.belief)
+
 
 def fill_outcomes(
-    gp: GP, silence: Silence, h: History, memory: FactorCache, centres: Sequence[int] = ()
+    gp: GP, silence: Silence, h: History, growing: Conditioner, centres: Sequence[int] = (), pairs: int = 0
 ) -> tuple[Filled, Callable[[], Posterior]]:
     """The rows of a belief with their ỹ, and what gives the belief from the known rows alone."""
     lams, known = h.own_lams(gp), count_infeasible(gp, h)
@@ -105,21 +131,21 @@ def fill_outcomes(
 
     @cache
     def believe_heard() -> Posterior:
-        return memory.heard.condition(
-            gp, h.number[rows], h.X[rows], known.y[rows], lams[rows], points=h.point[rows], centres=centres
-        )
+        X, points = h.X[rows], h.point[rows]
+        return growing.condition(gp, h.number[rows], X, known.y[rows], lams[rows], None, points, centres, pairs)
 
     return fill_silence(gp, silence, known, believe_heard), believe_heard
 
 
-def find_centres(gp: GP, h: History) -> tuple[int, ...]:
+def find_centres(gp: GP, h: History, pairs: int = 0) -> tuple[int, ...]:
     """The numbers of the queries around which a belief from this history is summarised; none where it is exact.
 
-    They are known, and old enough to be summarised in the order of arrival and in that of asking."""
+    They are known, and old enough to be summarised in the order of arrival and in that of asking. `pairs`: how many
+    different queries there can be, 0: very many."""
     rows = order_by_arrival(h)
     rows = rows[group_rows(h.point[rows]).first]
-    rows = rows[: SIZES.count_summarised(len(rows))]
-    rows = np.sort(rows[h.number[rows] <= SIZES.count_summarised(len(h.number))])
+    rows = rows[: SIZES.count_summarised(len(rows), pairs)]
+    rows = np.sort(rows[h.number[rows] <= SIZES.count_summarised(len(h.number), pairs)])
     if not len(rows):
         return ()
     chosen = choose_centres(gp.kernel, h.X[rows], h.own_lams(gp)[rows], SIZES.centres)
@@ -150,6 +176,7 @@ def believe(
     z: Array | None = None,
     fill_noise: float = 0.0,
     centres: Sequence[int] = (),
+    pairs: int = 0,
 ) -> ModelBelief:
     """The belief from a history, with the pending filled by a silence.
 
@@ -159,10 +186,11 @@ def believe(
     deviation is that share of the distance. So a fill counts in full where little is known, and hardly at all near
     outcomes that were heard.
 
-    `centres` are numbers of queries around which very many rows are summarised (gp/summary.py)."""
+    `centres` are numbers of queries around which very many rows are summarised (gp/summary.py); `pairs` says how many
+    different queries there can be, 0: very many."""
     memory = memory or FactorCache()
-    lams = h.own_lams(gp)
-    (rows, y_tilde, shares, widths), heard = fill_outcomes(gp, silence, h, memory, centres)
+    lams, (growing_heard, growing) = h.own_lams(gp), memory.choose(h.listing)
+    (rows, y_tilde, shares, widths), heard = fill_outcomes(gp, silence, h, growing_heard, centres, pairs)
     if fill_noise:  # fills change from ask to ask: their rows come last, so that the factor of the others is kept
         last = np.lexsort((h.order[rows], h.pending[rows]))
         rows, y_tilde = rows[last], y_tilde[last]
@@ -173,5 +201,9 @@ def believe(
         points = 2 * points + h.pending[rows]
         distance = np.nan_to_num(y_tilde - fill_with_belief(h, heard)[rows])
         own = np.where(h.pending[rows], np.maximum(own, np.square(fill_noise * distance)), own)
-    posterior = memory.belief.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q, points, centres)
-    return ModelBelief(posterior, h.known[rows], h.recent[rows], np.empty(0) if z is None else z, widths)
+    posterior = growing.condition(gp, h.number[rows], h.X[rows], y_tilde, own, Q, points, centres, pairs)
+    z = np.empty(0) if z is None else z
+    if h.listing is not None:
+        items = cast("ListedPosterior", posterior).find_items(h.known[rows])
+        return ListedBelief(posterior, h.known[rows], h.recent[rows], z, widths, items=h.listing.Q[items])
+    return ModelBelief(posterior, h.known[rows], h.recent[rows], z, widths)

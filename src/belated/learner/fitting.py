@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from belated.learner.arrays import Array, Mask
-from belated.learner.belief import FactorCache, fill_outcomes
+from belated.learner.belief import fill_outcomes
 from belated.learner.gp.fit import HyperPrior
-from belated.learner.gp.posterior import GP
+from belated.learner.gp.posterior import GP, GrowingPosterior
 from belated.learner.gp.scale import Bounds, Scale, Scaling
 from belated.learner.history import History, scale_history
 from belated.learner.silence import Silence
@@ -99,7 +99,7 @@ class OwnData(Fieldless):
         """Every row of the belief, in the order of asking."""
         scale = scaling(bounds, h.y[h.seen])
         scaled = scale_history(h, bounds, scale)
-        filled, _ = fill_outcomes(gp, silence, scaled, FactorCache())
+        filled, _ = fill_outcomes(gp, silence, scaled, GrowingPosterior())
         in_order = np.argsort(filled.rows, kind="stable")
         rows, shares = filled.rows[in_order], filled.shares
         return FitRows(

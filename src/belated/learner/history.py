@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Mask
 from belated.learner.counts import Counts
+from belated.learner.gp.listed import Listing
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, Scale
 
@@ -45,6 +46,7 @@ class History:
     late: Mask  # told after patience had run out
     counts: Counts | None = None  # of people by day; their rows here are gone
     scaled: bool = False  # whether y, lams and floor are on the model's scale already
+    listing: Listing | None = None  # where the first rows are merged, and the belief is about pairs (gp/listed.py)
 
     @property
     def known(self) -> Mask:
@@ -86,11 +88,12 @@ class History:
     def queries(self) -> int:
         """How many different queries a belief may rest on."""
         points = self.point[~self.gone]
-        return len(np.unique(points if self.counts is None else np.concatenate([points, self.counts.point])))
+        points = points if self.counts is None else np.concatenate([points, self.counts.point])
+        return int(np.count_nonzero(np.bincount(points)))
 
     def since(self, first: int) -> History:
         """The same without the queries before number `first`."""
-        columns = (each.name for each in fields(self) if each.name not in ("floor", "m", "counts", "scaled"))
+        columns = (each.name for each in fields(self) if each.name not in ("floor", "m", "counts", "scaled", "listing"))
         rows = self.number >= first
         return History(floor=self.floor, m=self.m, **{name: getattr(self, name)[rows] for name in columns})
 
@@ -112,6 +115,7 @@ class Tally:
     newest_choice: int
     late_by_arrival: Mask
     queries: int
+    pairs: int  # how many different queries there can be, 0: very many
 
 
 def coarsen_ages(h: History) -> History:
@@ -177,4 +181,5 @@ def scale_noise(noise: Array, width: float) -> Array:
 def order_by_arrival(h: History) -> NDArray[np.intp]:
     """The known rows in order of arrival."""
     rows = np.flatnonzero(h.known)
-    return rows[np.argsort(h.order[rows], kind="stable")]
+    order = h.order[rows]
+    return rows if np.all(order[1:] >= order[:-1]) else rows[np.argsort(order, kind="stable")]

@@ -63,6 +63,11 @@ class SurrogatePosterior:
     def own_means(self) -> Array:
         return self.mean(self.X)
 
+    @property
+    def summarised(self) -> Array:
+        """Nothing that we know of."""
+        return np.empty((0, 0))
+
     def mean(self, Q: Array) -> Array:
         return check_returned(self.surrogate, "mean", self.fitted.mean(Q), (len(Q),))
 

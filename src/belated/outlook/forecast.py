@@ -23,7 +23,7 @@ from belated.learner.arrays import Array, Indices
 from belated.learner.belief import ModelBelief
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.candidates import AtContext, join_context, plan_search
-from belated.learner.choice.maximize import maximize, spread_candidates
+from belated.learner.choice.maximize import Effort, maximize, spread_candidates
 from belated.learner.choice.problem import Cache, Problem, Situation, drop_repeats
 from belated.learner.conversions import PRIOR, believe_rates, count_conversions
 from belated.learner.delays.survival import ENOUGH, Survival
@@ -198,7 +198,7 @@ def _spread_queries(problem: Problem, situation: Situation, belief: ModelBelief,
     search = plan_search(problem, situation, belief)
     search = type(search)(search.domain, search.given, np.vstack([here, search.anchors]))
     best = [
-        maximize(AtContext(belief.posterior.path(rng), situation.z), search, rng, count=96, starts=2)[0]
+        maximize(AtContext(belief.posterior.path(rng), situation.z), search, rng, Effort(96, starts=2))[0]
         for _ in range(PATHS)
     ]
     return np.vstack([*best, spread_candidates(search, CANDIDATES, rng)])

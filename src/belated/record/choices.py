@@ -32,6 +32,7 @@ from belated.learner.choice.decide import (
 from belated.learner.choice.fit_cost import is_affordable
 from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
 from belated.learner.gp.domain import Finite
+from belated.learner.gp.listed import Listing
 from belated.learner.gp.scale import Scale
 from belated.learner.gp.summary import SIZES, ChunkRunner
 from belated.learner.history import History
@@ -80,7 +81,7 @@ def prepare_choice(
     z = state.encode_context(context)[1]
     rng, fits = _make_rng(state.settings.seed, state.next_number), list(state.fits)
     if (index := find_index(state)) is not None:
-        known = condense_history(state, index, now)
+        known = condense_history(state, index, now, z)
         if known is not None:
             situation = describe_situation(state, z, fixed, count_chosen(index, z), list_taken(state, index, z))
             lent = state.table.lend_history(now, state.settings.patience.m, state.settings.late)
@@ -120,31 +121,38 @@ def find_index(state: State) -> OutcomeIndex | None:
     return index
 
 
-def condense_history(state: State, index: OutcomeIndex, now: float) -> Condensed | None:
+def condense_history(state: State, index: OutcomeIndex, now: float, z: Array) -> Condensed | None:
     """What the next choice knows, with one row for each query; None where it needs the whole history for a fit.
 
-    Beyond some thousands of queries the belief is a summary, which another outcome of an old query would make anew:
-    there the outcomes since the last fit are rows of their own."""
+    Beyond some thousands of queries the outcomes since some number of them are rows of their own: for a belief about
+    pairs (gp/listed.py) by that number, for a summary, which another outcome of an old query would make anew, since the
+    last fit."""
     problem, last, t = state.problem, state.fits[-1], state.next_number
     scale, lam = cast("Scale", last.scale), make_gp(problem, last, t).lam
     out = index.list_out()
     age, m = state.table.ages_of(out, now), state.settings.patience.m
-    tally = index.tally(int(np.sum(age <= m)))
+    contexts = index.list_contexts(z)
+    pairs = 0 if problem.Q is None else len(contexts) * len(problem.Q)
+    pairs = pairs if pairs <= SIZES.pairs else 0
+    tally = index.tally(int(np.sum(age <= m)), pairs)
     due = is_fit_due(problem, tally, t, state.fits) and needs_fit(problem, tally, t)
     if due and is_affordable(problem, tally, state.fits):
         return None
-    column = state.table.column
+    column, listing = state.table.column, None
     if len(index.members) <= SIZES.exact:
         rows, y, noise = index.list_sums(scale, lam)
         points, stand_for = column("point")[rows], np.array([len(each) for each in index.members])
     else:
-        count = min(last.heard, tally.heard)
+        count = tally.heard // SIZES.merged * SIZES.merged if pairs else min(last.heard, tally.heard)
         base, singles = index.list_base_sums(scale, lam, count), index.list_singles(scale, lam, count)
         rows = np.concatenate([base.sums.first, singles.first])
         y, noise = np.concatenate([base.sums.mean, singles.mean]), np.concatenate([base.sums.noise, singles.noise])
         beyond = state.table.count_points() + np.arange(len(singles.first))
         points = np.concatenate([column("point")[base.sums.first], beyond])
         stand_for = np.concatenate([base.outcomes, np.ones(len(singles.first), dtype=np.intp)])
+        if problem.Q is not None and pairs:
+            merged, stepped = len(base.sums.first), len(singles.first) // SIZES.step * SIZES.step
+            listing = Listing(problem.Q, contexts, merged, stepped, SIZES.step)
     known, silent = np.ones(len(rows), dtype=bool), np.zeros(len(out), dtype=bool)
     every, seen, nobody = np.concatenate([rows, out]), np.concatenate([known, silent]), np.zeros_like(known)
     bounds, extremes = problem.bounds, np.array([index.least, index.most])
@@ -170,6 +178,7 @@ def condense_history(state: State, index: OutcomeIndex, now: float) -> Condensed
         arrived=seen,
         late=np.zeros_like(seen),
         scaled=True,
+        listing=listing,
     )
     return Condensed(history, np.concatenate([stand_for, silent]), extremes, due)
 

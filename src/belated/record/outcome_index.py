@@ -74,6 +74,8 @@ class OutcomeIndex:
         self.infeasible = int(np.sum(infeasible))
         chosen = np.flatnonzero(~columns["by_hand"][:n])
         self.newest_choice = int(chosen[-1]) + 1 if len(chosen) else 0
+        contexts = X[np.unique(point, return_index=True)[1], :split]
+        self.contexts = {_name_context(z): z + 0.0 for z in contexts}  # of all trials, asked or added
         self.chosen = Counter(_name_context(x) for x in X[chosen, :split])  # how many we chose in each context
         y = columns["y"][rows]
         self.least, self.most = float(np.min(y, initial=np.inf)), float(np.max(y, initial=-np.inf))
@@ -93,6 +95,8 @@ class OutcomeIndex:
         point = self.columns["point"][i].item()
         self.queries += not self.alive[point]
         self.alive[point] += 1
+        z = x[: self.split] + 0.0
+        self.contexts.setdefault(_name_context(z), z)
         if not self.columns["by_hand"][i]:
             self.newest_choice = i + 1
             self.chosen[_name_context(x[: self.split])] += 1
@@ -125,8 +129,8 @@ class OutcomeIndex:
         """The rows of the queries that have no outcome, and may still have one."""
         return np.fromiter(self.out, dtype=np.intp, count=len(self.out))
 
-    def tally(self, pending: int) -> Tally:
-        """What a schedule of fits counts, where so many are still within patience."""
+    def tally(self, pending: int, pairs: int) -> Tally:
+        """What a schedule of fits counts, where so many are still within patience, of so many pairs."""
         late: Mask = np.frombuffer(bytes(self.late), dtype=bool)
         heard = len(self.arrivals)
         return Tally(
@@ -135,7 +139,13 @@ class OutcomeIndex:
             newest_choice=self.newest_choice,
             late_by_arrival=late,
             queries=self.queries,
+            pairs=pairs,
         )
+
+    def list_contexts(self, z: Array) -> Array:
+        """Every context, that of the next query included, in an order that depends on nothing else."""
+        known = {**self.contexts, _name_context(z): z + 0.0}
+        return np.array([known[name] for name in sorted(known)])
 
     def list_sums(self, scale: Scale, lam: float) -> OutcomeSums:
         """Every outcome, merged by query."""

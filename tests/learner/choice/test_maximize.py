@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.learner.belief import ModelBelief
-from belated.learner.choice.maximize import Search, argmax, maximize, spread_candidates
+from belated.learner.choice.maximize import Effort, Search, argmax, maximize, spread_candidates
 from belated.learner.choice.sequence import kronecker
 from belated.learner.gp.domain import Compact, Interval, Lattice, OneHot
 from belated.learner.gp.kernels import SE, Matern52
 from belated.learner.gp.posterior import GP
 from belated.learner.policies import UCB, LogEI, Overtaking, ThompsonSampling
 from tests.support.examples import examples
+
+EFFORT = Effort(512)
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def search(domain: Compact, given: dict[int, float] | None = None, anchors: np.n
 
 
 def best(surface, where: Search, seed: int = 0) -> np.ndarray:
-    return maximize(surface, where, np.random.default_rng(seed))[0]
+    return maximize(surface, where, np.random.default_rng(seed), EFFORT)[0]
 
 
 def believed(domain: Compact, seed: int, n: int = 15, kernel=None) -> ModelBelief:
@@ -244,7 +246,7 @@ def test_a_corner_is_found_beside_a_broad_hill(d, sharp):
 def test_it_returns_points_in_order_of_value():
     domain = Compact((Interval(),) * 2)
     surface = UCB().surface(believed(domain, 0), 1.0, np.random.default_rng(0))
-    ranked = maximize(surface, search(domain), np.random.default_rng(0))
+    ranked = maximize(surface, search(domain), np.random.default_rng(0), EFFORT)
     values = surface(ranked)
     assert np.all(np.diff(values) <= 1e-12)
     assert len(ranked) > 500  # the runners-up, for when the best is taken
@@ -253,7 +255,7 @@ def test_it_returns_points_in_order_of_value():
 def test_the_same_generator_gives_the_same_points():
     domain = Compact((Interval(), Lattice(0, 20), OneHot(3)))
     surface = UCB().surface(believed(domain, 0), 1.0, np.random.default_rng(0))
-    one, other = (maximize(surface, search(domain), np.random.default_rng(5)) for _ in range(2))
+    one, other = (maximize(surface, search(domain), np.random.default_rng(5), EFFORT) for _ in range(2))
     assert_array_equal(one, other)
 
 
@@ -347,7 +349,7 @@ def test_given_columns_stay_as_given_and_the_rest_is_optimal(seed):
     surface = UCB().surface(b, 1.5, np.random.default_rng(seed))
     near = anchors(b).copy()
     near[:, list(fixed)] = list(fixed.values())
-    ranked = maximize(surface, search(domain, fixed, near), np.random.default_rng(seed))
+    ranked = maximize(surface, search(domain, fixed, near), np.random.default_rng(seed), EFFORT)
     for c, value in fixed.items():
         assert_array_equal(ranked[:, c], value)
     assert np.all(domain.contains(ranked))
@@ -357,7 +359,7 @@ def test_given_columns_stay_as_given_and_the_rest_is_optimal(seed):
 
 def test_when_everything_is_given_there_is_one_point():
     domain = Compact((Interval(), Lattice(0, 4)))
-    ranked = maximize(Formula(lambda Q: Q[:, 0]), search(domain, {0: 0.4, 1: 0.25}), np.random.default_rng(0))
+    ranked = maximize(Formula(lambda Q: Q[:, 0]), search(domain, {0: 0.4, 1: 0.25}), np.random.default_rng(0), EFFORT)
     assert_array_equal(np.unique(ranked, axis=0), [[0.4, 0.25]])
 
 
@@ -388,7 +390,7 @@ def test_it_never_proposes_outside(domain, seed, data):
     near = b.posterior.X[: data.draw(st.integers(0, 4))].copy()
     near[:, list(fixed)] = list(fixed.values())
     surface = policy.surface(b, 2.0, rng)
-    ranked = maximize(surface, search(domain, fixed, near), rng, count=32, starts=3)
+    ranked = maximize(surface, search(domain, fixed, near), rng, Effort(32, starts=3))
     assert np.all(np.isfinite(ranked))
     assert np.all((ranked >= 0) & (ranked <= 1))
     assert np.all(domain.contains(ranked))
@@ -409,4 +411,4 @@ def test_a_surface_that_is_not_finite_is_a_failure_and_no_choice(value, share):
             return self(Q), np.full(Q.shape, value)
 
     with pytest.raises(FloatingPointError):
-        maximize(Broken(), search(Compact((Interval(), Interval(), Lattice(0, 5)))), np.random.default_rng(0))
+        maximize(Broken(), search(Compact((Interval(), Interval(), Lattice(0, 5)))), np.random.default_rng(0), EFFORT)

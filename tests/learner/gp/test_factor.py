@@ -200,3 +200,12 @@ def test_a_row_that_cannot_be_is_refused_and_leaves_no_trace(k, kappa):
     assert_array_equal(packed(factor), kept)
     longer = factor.grow(np.array([0.2, 0.3]), 1.0)
     assert_allclose(lower(longer) @ lower(longer).T, [[1, 0.5, 0.2], [0.5, 1, 0.3], [0.2, 0.3, 1]], atol=1e-15)
+
+
+@pytest.mark.parametrize("n", [1, BLOCK - 1, BLOCK, 2 * BLOCK + 40])
+def test_few_rows_are_solved_by_products_to_the_same(n):
+    X = np.random.default_rng(n).random((n, 3))
+    factor = Factor.compute(Matern52(0.5)(X, X) + 0.05 * np.eye(n))
+    B = np.random.default_rng(0).standard_normal((4, n))
+    assert_allclose(factor.solve_rows(B), factor.solve(B.T).T, rtol=0.0, atol=1e-10)
+    assert_allclose(factor.solve_rows_transposed(B), factor.solve_transposed(B.T).T, rtol=0.0, atol=1e-10)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from belated.errors import Exhausted
 from belated.learner.arrays import Array, Mask
 from belated.learner.belief import ChoiceBelief
-from belated.learner.choice.maximize import Search, argmax, maximize
+from belated.learner.choice.maximize import Effort, Search, argmax, maximize
 from belated.learner.choice.problem import Problem, Situation, drop_repeats
 from belated.learner.choice.sequence import kronecker
 from belated.learner.history import History
@@ -49,9 +49,16 @@ def find_best(
         order = np.append(first, np.argsort(-values, kind="stable"))
         return find_first_open(problem, situation, queries[order])
     surface = AtContext(find_surface(policy, belief, nu, rng), situation.z)
-    count = 384 if len(belief.posterior.X) <= 300 else 256  # scoring a candidate costs O(n²)
-    ranked = maximize(surface, plan_search(problem, situation, belief), rng, count=count)
+    ranked = maximize(surface, plan_search(problem, situation, belief), rng, choose_effort(belief))
     return find_first_open(problem, situation, ranked)
+
+
+def choose_effort(belief: ChoiceBelief) -> Effort:
+    """Scoring a candidate and a step costs O(n²). Beyond some thousands of rows steps cost most: there a few starts are
+    told apart by a few steps, which finds as good a query (docs/scale.md)."""
+    if len(belief.posterior.summarised):
+        return Effort(96, starts=3, together=2, alone=6)
+    return Effort(384 if len(belief.posterior.X) <= 300 else 256)
 
 
 def list_lattice(problem: Problem, situation: Situation) -> Array:

@@ -29,7 +29,15 @@ from belated.learner.choice.candidates import (
 )
 from belated.learner.choice.fit_cost import is_affordable
 from belated.learner.choice.maximize import spread_candidates
-from belated.learner.choice.problem import Cache, Decision, Hyperparameters, KeptMoment, Problem, Situation
+from belated.learner.choice.problem import (
+    Cache,
+    Decision,
+    Hyperparameters,
+    KeptMoment,
+    Problem,
+    Situation,
+    count_pairs,
+)
 from belated.learner.confidence import Constant, gamma_bound, greedy_gain
 from belated.learner.conversions import (
     PRIOR,
@@ -91,7 +99,7 @@ def refit(problem: Problem, h: History, t: int, last: Hyperparameters | None) ->
     )
     gp = fit(settings, start, data.X, data.y, data.lams, data.shares)
     scale = data.scale if algorithm.model.scaling.lasting else None
-    centres = find_centres(gp, scale_history(h, problem.bounds, data.scale))
+    centres = find_centres(gp, scale_history(h, problem.bounds, data.scale), count_pairs(problem, h))
     return Hyperparameters(gp, scale, t, h.heard, h.settled_count, centres)
 
 
@@ -158,8 +166,12 @@ def compute_belief(
     if model.surrogate is not None:
         belief = believe_surrogate(model.surrogate, gp, silence, scaled, cache.memory, z)
     else:
-        centres, Q = () if fitted is None else fitted.centres, list_queries(problem)
-        belief = believe(gp, silence, scaled, Q, cache.memory, z, problem.algorithm.fill_noise, centres)
+        centres, Q, noise = (
+            () if fitted is None else fitted.centres,
+            list_queries(problem),
+            problem.algorithm.fill_noise,
+        )
+        belief = believe(gp, silence, scaled, Q, cache.memory, z, noise, centres, count_pairs(problem, h))
     return replace(belief, feasible=feasible), scale
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from belated.learner.cell_kernel import MOST
-from belated.learner.choice.problem import Hyperparameters, Problem
+from belated.learner.choice.problem import Hyperparameters, Problem, count_pairs
 from belated.learner.gp.summary import SIZES
 from belated.learner.history import History, Tally
 
@@ -25,12 +25,14 @@ def estimate_cost(problem: Problem, h: History | Tally, fits: Sequence[Hyperpara
     n, M = h.queries, len(fits[-1].centres) if fits else 0
     if problem.conversions:
         return SEARCH + NEWTON * min(n**3 / 3.0, n * (M or MOST) ** 2) / RATE
-    return SEARCH + (count_operations(n, M) / RATE if fits else 0.0)
+    return SEARCH + (count_operations(n, M, count_pairs(problem, h)) / RATE if fits else 0.0)
 
 
-def count_operations(n: int, centres: int) -> float:
-    """Of computing a belief about n queries; `centres` as many as the last fit chose, 0: none."""
+def count_operations(n: int, centres: int, pairs: int = 0) -> float:
+    """Of computing a belief about n queries, of so many pairs; `centres` as many as the last fit chose, 0: none."""
     if n <= SIZES.exact:
         return n**3 / 3.0
+    if not SIZES.count_summarised(n, pairs):
+        return float(pairs**3)
     M = centres or SIZES.centres
-    return 4.0 * n * M**2 + 2.0 * M**3
+    return 2.0 * n * M**2 + 4.0 * M**3

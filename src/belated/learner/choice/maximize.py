@@ -23,6 +23,7 @@ from belated.learner.policies import Surface
 
 TIE = 1e-10  # values this close to the best, relative to it, are equal, and the lowest index wins
 ROUNDING = 1e-13  # and so are values this close, on the model's scale, where the best is near 0
+SWEEPS = 100  # rounds of discrete steps, at most
 CORNERS = 32  # corners of the space among the candidates: all of them where there are no more
 
 
@@ -35,6 +36,16 @@ def argmax(values: Array, allowed: Mask | None = None) -> int:
         return int(candidates[np.argmax(some)])
     slack = TIE * abs(best) + ROUNDING
     return int(candidates[np.argmax(some >= best - slack)])
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a search looks at."""
+
+    candidates: int  # about as many points are scored
+    starts: int = 8  # the best of them, which are improved
+    together: int = 12  # steps of L-BFGS-B, all starts at once
+    alone: int = 30  # and then of the best one
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,15 +102,15 @@ def list_corners(search: Search, rng: Generator) -> Array:
     return domain.place(U)
 
 
-def maximize(surface: Surface, search: Search, rng: Generator, *, count: int = 512, starts: int = 8) -> Array:
+def maximize(surface: Surface, search: Search, rng: Generator, effort: Effort) -> Array:
     """Points sorted by value, best first: the improved starts, then the candidates                 (c, D)."""
-    C = spread_candidates(search, count, rng)
+    C = spread_candidates(search, effort.candidates, rng)
     values = surface(C)
     if not np.all(np.isfinite(values)):
         raise FloatingPointError("the surface is not finite")
     order = np.argsort(-values, kind="stable")
-    chosen = spread_out(C[order], values[order], starts)
-    improved, gained = improve(surface, search, chosen)
+    chosen = spread_out(C[order], values[order], effort.starts)
+    improved, gained = improve(surface, search, chosen, effort)
     everything, all_values = np.vstack([improved, C]), np.concatenate([gained, values])
     return everything[np.argsort(-all_values, kind="stable")]
 
@@ -120,18 +131,18 @@ def spread_out(C: Array, values: Array, starts: int) -> Array:
     return pool[taken]
 
 
-def improve(surface: Surface, search: Search, X: Array, sweeps: int = 100) -> tuple[Array, Array]:
+def improve(surface: Surface, search: Search, X: Array, effort: Effort) -> tuple[Array, Array]:
     """Each row of X moved uphill until neither a gradient nor a discrete step helps, and its value."""
     discrete = any(not c.continuous for c in search.domain.coordinates)
-    X, values = climb(surface, search.free, X, iterations=12)
-    for _ in range(sweeps if discrete else 0):
+    X, values = climb(surface, search.free, X, effort.together)
+    for _ in range(SWEEPS if discrete else 0):
         X, values, moved = step(surface, search, X, values)
         if not np.any(moved):
             break
         if np.any(search.free):
-            X[moved], values[moved] = climb(surface, search.free, X[moved], iterations=12)
+            X[moved], values[moved] = climb(surface, search.free, X[moved], effort.together)
     best = int(np.argmax(values))  # climb once more, alone: the joint climb stops when most rows have converged
-    X[best : best + 1], values[best : best + 1] = climb(surface, search.free, X[best : best + 1], iterations=30)
+    X[best : best + 1], values[best : best + 1] = climb(surface, search.free, X[best : best + 1], effort.alone)
     return X, values
 
 

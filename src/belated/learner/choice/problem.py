@@ -22,9 +22,11 @@ from belated.learner.choice.sequence import kronecker
 from belated.learner.confidence import Constant
 from belated.learner.gp.domain import Compact, Domain, Finite
 from belated.learner.gp.kernels import Kernel, Product, read_kernel
+from belated.learner.gp.merging import group_rows
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, Scale
-from belated.learner.history import History
+from belated.learner.gp.summary import SIZES
+from belated.learner.history import History, Tally
 from belated.learner.moment import Moment
 from belated.learner.silence import Silence
 
@@ -123,6 +125,22 @@ class Problem:
     def round_of(self, t: int) -> int:
         """Which round of its epoch query t is, from 1; without restarts t itself."""
         return t - self.epoch_start(t) + 1
+
+
+def count_pairs(problem: Problem, h: History | Tally) -> int:
+    """How many pairs of a context and a listed query a belief may be about, where they are few; else 0."""
+    if isinstance(h, Tally):
+        return h.pairs
+    if h.listing is not None:
+        return h.listing.pairs
+    if problem.Q is None:
+        return 0
+    most, contexts = SIZES.pairs // len(problem.Q), set[bytes]()
+    for x in h.X[group_rows(h.point).first, : problem.split] + 0.0:
+        contexts.add(x.tobytes())
+        if len(contexts) > most:
+            return 0
+    return max(len(contexts), 1) * len(problem.Q)
 
 
 @dataclass(frozen=True)

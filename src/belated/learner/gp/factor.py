@@ -50,6 +50,14 @@ class Block:
         full: Array = lapack.dtpttr(self.rows, self.corner, uplo="U")[0]
         return full
 
+    @cached_property
+    def inverse(self) -> Array:
+        """corner⁻¹, as a full matrix: products with it are faster than solving for few right-hand sides."""
+        inverse, failed = lapack.dtrtri(self.upper)
+        if failed:
+            raise NotPositiveDefinite
+        return np.asarray(np.triu(inverse).T)
+
     def solve(self, b: Array, *, transposed: bool) -> Array:
         """corner⁻¹ b, or corner⁻ᵀ b, for b (rows,) or (rows, q) in C order."""
         if b.ndim == 1:
@@ -216,6 +224,24 @@ class Factor:
             if start:
                 x[:start] -= block.left.T @ x[start:end]
         return x
+
+    def solve_rows(self, B: Array) -> Array:
+        """L⁻¹ b for each row b of B (q, n), where they are few: by products alone, so to rounding the same."""
+        X = np.empty_like(B)
+        for block, start in self._starts():
+            own = slice(start, start + block.rows)
+            X[:, own] = (B[:, own] - X[:, :start] @ block.left.T if start else B[:, own]) @ block.inverse.T
+        return X
+
+    def solve_rows_transposed(self, B: Array) -> Array:
+        """L⁻ᵀ b for each of them."""
+        X = B.copy()
+        for block, start in reversed(self._starts()):
+            own = X[:, start : start + block.rows] @ block.inverse
+            X[:, start : start + block.rows] = own
+            if start:
+                X[:, :start] -= own @ block.left
+        return X
 
     def _starts(self) -> Sequence[tuple[Block, int]]:
         return [(block, i * BLOCK) for i, block in enumerate(self.blocks)]

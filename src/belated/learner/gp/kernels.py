@@ -12,7 +12,7 @@ Distances come from one pair at a time (cdist), so a row alone has the same bits
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -23,6 +23,8 @@ from belated.errors import InvalidInput
 from belated.learner.arrays import Array
 from belated.parts import check_returned, read_part, reserve, write_part
 from belated.validation import format_value, is_positive
+
+PART = 2**15  # numbers of r² that are worked on at a time
 
 
 class Slope(NamedTuple):
@@ -99,23 +101,34 @@ class Radial(ABC):
     @abstractmethod
     def frequencies(self, rng: Generator, count: int, D: int) -> Array: ...
 
-    def _r2(self, X: Array, Z: Array) -> Array:
+    def _r2(self, X: Array, Z: Array) -> Iterator[tuple[slice, Array]]:
+        """r² of some rows of X at a time, few enough for what is computed of them to stay in the processor's cache."""
         from scipy.spatial.distance import cdist  # here: importing it costs as much as numpy
 
         l = np.asarray(self.lengthscale, dtype=float)
-        r2: Array = cdist(X / l, Z / l, "sqeuclidean")
-        return r2
+        X, Z = X / l, Z / l
+        count = max(1, PART // max(1, len(Z)))
+        for start in range(0, len(X), count):
+            rows = slice(start, start + count)
+            yield rows, cdist(X[rows], Z, "sqeuclidean")
 
     def __call__(self, X: Array, Z: Array) -> Array:
-        return self.variance * self.shape(self._r2(X, Z))
+        K = np.empty((len(X), len(Z)))
+        for rows, r2 in self._r2(X, Z):
+            np.multiply(self.variance, self.shape(r2), out=K[rows])
+        return K
 
     def diag(self, X: Array) -> Array:
         return np.full(len(X), self.variance)
 
     def slopes(self, X: Array, Z: Array) -> tuple[Array, list[Slope]]:
-        phi, slope = self.shape_and_slope(self._r2(X, Z))
+        K, slopes = np.empty((len(X), len(Z))), np.empty((len(X), len(Z)))
+        for rows, r2 in self._r2(X, Z):
+            phi, slope = self.shape_and_slope(r2)
+            np.multiply(self.variance, phi, out=K[rows])
+            np.multiply(self.variance, slope, out=slopes[rows])
         inverse = np.broadcast_to(1.0 / np.square(np.asarray(self.lengthscale, dtype=float)), X.shape[1:])
-        return self.variance * phi, [Slope(slice(0, X.shape[1]), inverse, self.variance * slope)]
+        return K, [Slope(slice(0, X.shape[1]), inverse, slopes)]
 
     def on(self, widths: Sequence[Sequence[int]]) -> Radial:
         flat = [w for part in widths for w in part]
@@ -174,19 +187,25 @@ class Matern52(Radial):
     """
 
     def shape(self, r2: Array) -> Array:
-        return self.shape_and_slope(r2)[0]
+        return self._shape(r2)[0]
 
-    def shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
-        r2 *= 5.0  # in place from here on: these arrays are large, and nobody else uses r²
+    def _shape(self, r2: Array) -> tuple[Array, Array, Array]:
+        """φ, 1 + √5 r and exp(-√5 r)."""
+        r2 *= 5.0  # in place from here on: nobody else uses r²
         root = np.sqrt(r2)
-        tail = np.exp(-root)
+        tail = np.negative(root)
+        np.exp(tail, out=tail)
         root += 1.0
         r2 /= 3.0
         r2 += root
         r2 *= tail
+        return r2, root, tail
+
+    def shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
+        phi, root, tail = self._shape(r2)
         root *= tail
         root *= -5.0 / 6.0
-        return r2, root
+        return phi, root
 
     def frequencies(self, rng: Generator, count: int, D: int) -> Array:
         """ω ~ multivariate t with 5 degrees of freedom, scaled by 1/l."""
@@ -221,7 +240,12 @@ class Product:
 
     def __call__(self, X: Array, Z: Array) -> Array:
         z, x = self._parts()
-        return self.context(X[:, z], Z[:, z]) * self.query(X[:, x], Z[:, x])
+        contexts = X[:, z]
+        if len(X) > 1 and np.all(contexts == contexts[0]):  # as all that is asked about at once
+            contexts = contexts[:1]
+        K = self.query(X[:, x], Z[:, x])
+        K *= self.context(contexts, Z[:, z])
+        return K
 
     def diag(self, X: Array) -> Array:
         return np.full(len(X), self.variance)

@@ -39,6 +39,8 @@ def group_rows(numbers: Indices) -> Grouping:
     """Rows of the same number together, in the order in which they first come. Numbers are counted from 0, with few
     left out."""
     n = len(numbers)
+    if np.all(numbers[1:] > numbers[:-1]):  # each its own
+        return Grouping(np.arange(n), np.arange(n))
     found = np.full(int(np.max(numbers, initial=-1)) + 1, n, dtype=np.intp)  # by number: the row where it comes first
     found[numbers[::-1]] = np.arange(n)[::-1]  # of several, the last one stays
     order = np.argsort(found)[: np.count_nonzero(found < n)]
@@ -50,6 +52,8 @@ def group_rows(numbers: Indices) -> Grouping:
 def merge_outcomes(grouping: Grouping, y: Array, noise: Array) -> MergedOutcomes:
     """The outcomes of each point as one; a point with a single outcome keeps it, bit for bit."""
     place, points = grouping.place, len(grouping.first)
+    if points == len(y):
+        return MergedOutcomes(y, noise, np.ones(points))
     least = np.full(points, np.inf)
     np.minimum.at(least, place, noise)
     with np.errstate(invalid="ignore"):

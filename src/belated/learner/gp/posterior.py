@@ -184,10 +184,14 @@ class Posterior:
 
     def _gradients(self, Q: Array, K: Array, slopes: list[Slope]) -> tuple[Array, Array, Array, Array]:
         """The same, from k(Q, X) and its slopes."""
-        V = self.factor.solve(K.T)
         prior = self.gp.kernel.diag(Q)
-        variance = np.clip(prior - np.sum(np.square(V), axis=0), 0.0, prior)
-        B = self.factor.solve_transposed(V).T
+        if len(self.summarised):  # here it is most of what a choice costs
+            V = self.factor.solve_rows(K)
+            known, B = np.sum(np.square(V), axis=1), self.factor.solve_rows_transposed(V)
+        else:
+            V = self.factor.solve(K.T)
+            known, B = np.sum(np.square(V), axis=0), self.factor.solve_transposed(V).T
+        variance = np.clip(prior - known, 0.0, prior)
         d_mean, d_variance = np.empty_like(Q), np.empty_like(Q)
         for columns, inverse_squares, slope in slopes:
             d_mean[:, columns] = _pull(slope * self.alpha, Q[:, columns], self.X[:, columns], inverse_squares)
@@ -337,16 +341,18 @@ class GrowingPosterior:
         Q: Array | None = None,
         points: NDArray[np.intp] | None = None,
         centres: Sequence[int] = (),
+        pairs: int = 0,
     ) -> Posterior:
         """gp.condition(X, y_tilde, lams, Q), where row i is the outcome with number ids[i].
 
         points   a number for each row: rows of one number have one query, and are merged; None: all that are equal
-        centres  numbers of outcomes around whose queries many rows are summarised; none: among the first"""
+        centres  numbers of outcomes around whose queries many rows are summarised; none: among the first
+        pairs    how many different queries there can be, 0: very many"""
         own = np.full(len(X), gp.lam) if lams is None else lams
         grouping = group_rows(number_points(X) if points is None else points)
         merged, X = merge_outcomes(grouping, y_tilde, own), X[grouping.first]
         scale = gp.kernel.variance + (float(np.mean(own)) if len(own) else 0.0)
-        numbers, count = np.asarray(ids, dtype=np.intp), self.store.sizes.count_summarised(len(X))
+        numbers, count = np.asarray(ids, dtype=np.intp), self.store.sizes.count_summarised(len(X), pairs)
         rows = find_rows(centres, numbers, grouping.place, count)
         for jitter in JITTERS:
             noise = merged.noise + jitter * scale
@@ -405,7 +411,7 @@ class GrowingPosterior:
         while factor.n < len(X):
             end = min(factor.start + BLOCK, len(X))
             new = slice(factor.n, end)
-            factor = factor.extend(kernel(X[new], X[:end]), kernel.variance + lams[new])
+            factor = factor.extend(kernel(X[new], X[:end]), kernel.diag(X[new]) + lams[new])
         table = None if table is None else table.extend(X, factor)
         self.kernel, self.X, self.lams, self.factor, self.table, self.base = kernel, X, lams, factor, table, base
 

@@ -2,16 +2,17 @@
 
 X, Λ   the rows that are summarised, and the noise variance of each                  (n, D), (n,)
 Z      centres: some of these rows, spread over them                                 (M, D)
-W      k(Z, Z)⁻¹ k(Z, X): how f(x) follows from f(Z)                                 (M, n)
+R      R Rᵀ = k(Z, Z), lower triangular                                              (M, M)
+V      R⁻¹ k(Z, X): how f(x) follows from R⁻¹ f(Z)                                   (M, n)
 r      what f(Z) leaves of the variance of f(x); it counts as noise of that row      (n,)
-P      Σ w wᵀ / (Λ + r), what the rows say about f(Z)                                (M, M)
-b      Σ w (y - mean) / (Λ + r)                                                      (M,)
+G      Σ v vᵀ / (Λ + r), what the rows say about R⁻¹ f(Z)                            (M, M)
+b      Σ v (y - mean) / (Λ + r)                                                      (M,)
 
-Together the rows say as much about f(Z) as M outcomes P⁻¹ b with the noise covariance P⁻¹ (FITC; Snelson and Ghahramani
-2006). So the rest of a belief needs to know nothing of it: a summary is M rows with noise of their own. The newest rows
-are not summarised. With as many centres as rows the belief is the exact one.
+Together the rows say as much about f(Z) as M outcomes R G⁻¹ b with the noise covariance R G⁻¹ Rᵀ (FITC; Snelson and
+Ghahramani 2006). So the rest of a belief needs to know nothing of it: a summary is M rows with noise of their own. The
+newest rows are not summarised. With as many centres as rows the belief is the exact one.
 
-P and b are sums over blocks of rows, and P of those over chunks of blocks, always in the same order: the same rows give
+G and b are sums over blocks of rows, and G of those over chunks of blocks, always in the same order: the same rows give
 the same bits. A chunk needs to know nothing of the others, so it may be summed up anywhere (`RowChunk`, `sum_chunk`).
 """
 
@@ -24,7 +25,7 @@ from functools import cached_property
 from itertools import chain, pairwise
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 
 from belated.errors import NotPositiveDefinite
 from belated.learner.arrays import Array, Indices
@@ -50,10 +51,14 @@ class Sizes:
     newest: int = 256  # rows that are never summarised
     block: int = 128  # rows that are summarised together
     chunk: int = 64  # blocks that are summed up before they are added to the others: 8,192 rows
+    pairs: int = 4000  # of a listed query and a context, up to which nothing is summarised either
+    merged: int = 2048  # outcomes of pairs are merged up to a multiple of this number (listed.py)
+    step: int = 128  # outcomes after these that are taken in together
 
-    def count_summarised(self, n: int) -> int:
-        """How many of n rows, from the first on."""
-        return 0 if n <= self.exact else (n - self.newest) // self.block * self.block
+    def count_summarised(self, n: int, pairs: int = 0) -> int:
+        """How many of n rows, from the first on; `pairs`: how many different ones there can be, 0: very many."""
+        exact = max(self.exact, self.pairs) if 0 < pairs <= self.pairs else self.exact
+        return 0 if n <= exact else (n - self.newest) // self.block * self.block
 
 
 SIZES = Sizes()
@@ -92,7 +97,8 @@ def _order_by_distance(X: Array, count: int) -> Indices:
 
 
 def _compute_root(kernel: Kernel, Z: Array) -> Array:
-    return compute_root(kernel(Z, Z), kernel.variance)
+    """R, in the order of LAPACK, which would copy it at every use."""
+    return np.asfortranarray(compute_root(kernel(Z, Z), kernel.variance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,38 +125,48 @@ class RowChunk:
 class ChunkSum:
     """What the rows of a chunk come to."""
 
-    P: Array
+    G: Array  # its lower triangle
     place: Indices
     sums: tuple[BlockSum, ...]
 
 
 def sum_chunk(chunk: RowChunk) -> ChunkSum:
-    """P of a chunk's rows, b of its blocks, and the nearest centre of each row; in this process or in another."""
+    """G of a chunk's rows, b of its blocks, and the nearest centre of each row; in this process or in another."""
     return _sum_blocks(chunk, _compute_root(chunk.kernel, chunk.Z), np.zeros((len(chunk.Z),) * 2))
 
 
-def _sum_blocks(chunk: RowChunk, root: Array, P: Array) -> ChunkSum:
-    """The same with the root of k(Z, Z), added to the P of rows before."""
-    P, places, sums = P.copy(), [], []
+def _sum_blocks(chunk: RowChunk, root: Array, G: Array) -> ChunkSum:
+    """The same with R, added to the G of rows before."""
+    G, places, sums = np.array(G, order="F"), [], []
     for start in range(0, len(chunk.X), chunk.block):
         rows = slice(start, start + chunk.block)
-        W, noise, place = _project(chunk.kernel, chunk.Z, root, chunk.X[rows], chunk.lams[rows])
-        P += (W / noise) @ W.T
+        V, noise, place = _project(chunk.kernel, chunk.Z, root, chunk.X[rows], chunk.lams[rows])
         places.append(place)
-        sums.append(BlockSum(chunk.y[rows].copy(), W @ (chunk.y[rows] / noise)))
-    return ChunkSum(P, np.concatenate(places), tuple(sums))
+        sums.append(BlockSum(chunk.y[rows].copy(), V @ (chunk.y[rows] / noise)))
+        V /= np.sqrt(noise)
+        G = blas.dsyrk(1.0, V, beta=1.0, c=G, lower=1, overwrite_c=1)
+    return ChunkSum(G, np.concatenate(places), tuple(sums))
 
 
 def _project(kernel: Kernel, Z: Array, root: Array, X: Array, lams: Array) -> tuple[Array, Array, Indices]:
-    """W, Λ + r, and the nearest centre of some rows."""
+    """V, Λ + r, and the nearest centre of some rows."""
     lams = np.maximum(lams, LEAST * kernel.variance)
-    K = kernel(Z, X)
-    V = solve_triangular(root, K, lower=True)
+    K = kernel(X, Z)
+    V = blas.dtrsm(1.0, root, K.T, lower=1)
     left = np.maximum(kernel.variance - np.sum(np.square(V), axis=0), 0.0)
-    return solve_triangular(root, V, lower=True, trans=1), lams + left, np.argmax(K, axis=0)
+    return V, lams + left, np.argmax(K, axis=1)
 
 
 ChunkRunner = Callable[[Callable[[RowChunk], ChunkSum], Iterable[RowChunk]], Iterable[ChunkSum]]  # as map does it
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """What was computed of some outcomes: b of the blocks that they fill, and what these say of f(Z)."""
+
+    y: Array
+    b: Array
+    mean: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,24 +175,21 @@ class RowSummary:
 
     kernel: Kernel
     Z: Array
-    root: Array  # R Rᵀ = k(Z, Z)
+    root: Array  # R
     X: Array
     lams: Array
-    whole: Array  # P of the chunks that are complete
-    newest: Array  # P of the blocks after them
+    whole: Array  # G of the chunks that are complete
+    newest: Array  # G of the blocks after them
     place: Indices  # the centre that is nearest to each row                  (n,)
     sizes: Sizes
     sums: dict[int, BlockSum] = field(default_factory=dict)  # kept from belief to belief, by block
+    averages: list[Average] = field(default_factory=list)  # the last one
 
     @classmethod
     def begin(cls, kernel: Kernel, Z: Array, sizes: Sizes) -> RowSummary:
         """A summary of no row."""
         nothing, nobody = np.zeros((len(Z), len(Z))), np.empty(0, dtype=np.intp)
         return cls(kernel, Z, _compute_root(kernel, Z), Z[:0], np.empty(0), nothing, nothing, nobody, sizes)
-
-    @property
-    def P(self) -> Array:
-        return self.whole + self.newest
 
     def begins(self, X: Array, lams: Array) -> bool:
         """Whether its rows are the first of these."""
@@ -198,42 +211,51 @@ class RowSummary:
         rest = run(sum_chunk, further) if run else (_sum_blocks(each, self.root, nothing) for each in further)
         whole, newest, places, sums = self.whole, self.newest, [self.place], dict(self.sums)
         for done in chain((_sum_blocks(each, self.root, newest) for each in chunks[:begun]), rest):
-            newest = done.P
+            newest = done.G
             places.append(done.place)
             sums.update(enumerate(done.sums, n // self.sizes.block))
             n += len(done.place)
             if n % length == 0:
                 whole, newest = whole + newest, nothing
-        return replace(self, X=X, lams=lams, whole=whole, newest=newest, place=np.concatenate(places), sums=sums)
+        place, averages = np.concatenate(places), list(self.averages)
+        return replace(self, X=X, lams=lams, whole=whole, newest=newest, place=place, sums=sums, averages=averages)
 
     @cached_property
-    def _root_of_P(self) -> Array:
-        """In the order of LAPACK, which would copy it at every use."""
-        return np.asfortranarray(compute_root(self.P))
+    def _root_of_G(self) -> Array:
+        G = self.whole + self.newest
+        return np.asfortranarray(compute_root(np.tril(G) + np.tril(G, -1).T))
 
     @cached_property
     def noise(self) -> Array:
-        """P⁻¹."""
-        inverse, failed = lapack.dpotri(self._root_of_P, lower=1)
-        if failed or not np.all(np.isfinite(inverse)):
+        """R G⁻¹ Rᵀ."""
+        T = blas.dtrsm(1.0, self._root_of_G, self.root.T, lower=1)
+        noise = T.T @ T
+        if not np.all(np.isfinite(noise)):
             raise NotPositiveDefinite
-        return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+        return np.asarray(noise)
 
     @cached_property
     def factor(self) -> Factor:
-        """L Lᵀ = k(Z, Z) + P⁻¹."""
+        """L Lᵀ = k(Z, Z) + R G⁻¹ Rᵀ."""
         return Factor.compute(self.kernel(self.Z, self.Z) + self.noise)
 
     def average(self, y: Array) -> Array:
-        """P⁻¹ b: what the rows say of f(Z), for their outcomes less the mean                              (M,)."""
-        b = np.zeros(len(self.Z))
-        for i, start in enumerate(range(0, len(self.X), self.sizes.block)):
+        """R G⁻¹ b: what the rows say of f(Z), for their outcomes less the mean                            (M,)."""
+        b, first = np.zeros(len(self.Z)), 0
+        if self.averages and np.array_equal(self.averages[0].y, y[: len(self.averages[0].y)]):
+            known = self.averages[0]
+            if len(known.y) == len(y):
+                return known.mean
+            b, first = known.b, len(known.y) // self.sizes.block
+        for i, start in enumerate(range(first * self.sizes.block, len(y), self.sizes.block), first):
             rows = slice(start, start + self.sizes.block)
             if i not in self.sums or not np.array_equal(self.sums[i].y, y[rows]):
-                W, noise, _ = _project(self.kernel, self.Z, self.root, self.X[rows], self.lams[rows])
-                self.sums[i] = BlockSum(y[rows].copy(), W @ (y[rows] / noise))
+                V, noise, _ = _project(self.kernel, self.Z, self.root, self.X[rows], self.lams[rows])
+                self.sums[i] = BlockSum(y[rows].copy(), V @ (y[rows] / noise))
             b = b + self.sums[i].b
-        return np.asarray(lapack.dpotrs(self._root_of_P, b, lower=1)[0])
+        mean = np.asarray(self.root @ lapack.dpotrs(self._root_of_G, b, lower=1)[0])
+        self.averages[:] = [Average(y.copy(), b, mean)]
+        return mean
 
 
 @dataclass(frozen=True, eq=False)
