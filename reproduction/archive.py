@@ -28,6 +28,14 @@ class Provenance:
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
+    def join(self, later: Provenance) -> Provenance:
+        """What was done here and, later, there."""
+        return Provenance(
+            tuple(dict.fromkeys([*self.commands, *later.commands])),
+            later.versions or self.versions,
+            tuple(dict.fromkeys([*self.notes, *later.notes])),
+        )
+
     @classmethod
     def read(cls, path: Path) -> Provenance:
         try:

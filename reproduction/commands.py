@@ -1,4 +1,4 @@
-"""`python -m reproduction`: list the paper's experiments, run them, and write the report.
+"""`python -m reproduction`: list the paper's experiments, run them or unpack the kept runs, and write the report.
 
 One folder holds everything of one reproduction: the ledger with a study for every run, the curves measured in them, and
 what they cost. It is safe to stop at any time; the same command goes on where it stopped.
@@ -15,7 +15,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,9 @@ from belated.execution.terminal import show_progress
 from belated.wording import format_count, format_table
 from reproduction.panels import BEYOND, PANELS, PERMUTED, READINGS, Panel, select_panels
 from reproduction.run_costs import format_seconds
+
+if TYPE_CHECKING:
+    from reproduction.archive import Provenance
 
 PROGRAM = "python -m reproduction"
 FOLDER, KEPT = Path("paper-runs"), Path("reproduction/results")
@@ -223,10 +226,8 @@ def _note_provenance(folder: Path, command: str) -> None:
     """Keep the commands, and the versions, that made the runs of a folder."""
     from reproduction.archive import PROVENANCE, Provenance, list_versions
 
-    place = folder / PROVENANCE
-    before = Provenance.read(place) if place.exists() else Provenance()
-    commands = (*before.commands, *([command] if command not in before.commands else []))
-    Provenance(commands, list_versions(), before.notes).write(place)
+    now = Provenance((command,), list_versions())
+    _read_provenance(folder).join(now).write(folder / PROVENANCE)
 
 
 def _run_panels(
@@ -304,6 +305,46 @@ def _open_executor(name: str | None) -> AbstractContextManager[Executor | None]:
     return executor
 
 
+# unpack -------------------------------------------------------------------------------------------------------------
+
+
+@main.command(short_help="Put the kept runs into a folder, so that more can be added to them.")
+@_add_folder_option
+def unpack(folder: Path) -> None:
+    """Put the runs that are kept in reproduction/results into a folder, as if they had been made there.
+
+    `run` makes only what is missing then, and `report` is about all of them. The ledger of the kept runs is not kept:
+    their queries cannot be looked into.
+
+    \b
+    Example:
+      $ python -m reproduction unpack
+      $ python -m reproduction run fig4c --reading released
+      $ python -m reproduction report --out reproduction
+    """
+    from reproduction.archive import PROVENANCE, read_archive
+    from reproduction.runs_folder import hold_folder, unpack_runs
+
+    if not KEPT.exists():
+        raise InvalidInput(f"there are no kept runs in {KEPT}; go to a checkout of the repository")
+    folder.mkdir(parents=True, exist_ok=True)
+    with hold_folder(folder):
+        archive = read_archive(KEPT)
+        placed = unpack_runs(folder, archive.curves, archive.costs)
+        archive.provenance.join(_read_provenance(folder)).write(folder / PROVENANCE)
+        if not (folder / THEORY_FILE).exists() and (KEPT / THEORY_FILE).exists():
+            shutil.copyfile(KEPT / THEORY_FILE, folder / THEORY_FILE)
+    click.echo(f"{format_count(placed, 'run')} of {KEPT} put into {folder}")
+
+
+def _read_provenance(folder: Path) -> Provenance:
+    """How the runs of a folder were made; nothing where it does not say."""
+    from reproduction.archive import PROVENANCE, Provenance
+
+    place = folder / PROVENANCE
+    return Provenance.read(place) if place.exists() else Provenance()
+
+
 # report -------------------------------------------------------------------------------------------------------------
 
 
@@ -366,7 +407,7 @@ def report(folder: Path, source: Path | None, out: Path | None) -> None:
 
 def _collect_results(folder: Path, results: Path) -> None:
     """The curves, costs and provenance of a folder of runs, as an archive."""
-    from reproduction.archive import PROVENANCE, Archive, Provenance, write_archive
+    from reproduction.archive import Archive, write_archive
     from reproduction.download import find_dataset
     from reproduction.published_runs import read_published_runs
     from reproduction.runs_folder import collect_curves, read_run_costs
@@ -378,7 +419,6 @@ def _collect_results(folder: Path, results: Path) -> None:
         curves |= read_published_runs(find_dataset("svm_reference_runs.csv"))
     except BelatedError as missing:
         click.echo(f"Without the authors' published SVM runs: {missing}", err=True)
-    provenance = Provenance.read(folder / PROVENANCE) if (folder / PROVENANCE).exists() else Provenance()
-    write_archive(results, Archive(curves=curves, costs=read_run_costs(folder), provenance=provenance))
+    write_archive(results, Archive(curves=curves, costs=read_run_costs(folder), provenance=_read_provenance(folder)))
     if (folder / THEORY_FILE).exists():
         shutil.copyfile(folder / THEORY_FILE, results / THEORY_FILE)

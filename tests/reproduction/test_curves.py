@@ -1,4 +1,4 @@
-"""What is written is read again, to the last digit that is kept; a broken file is refused in a sentence that says where."""
+"""What is written is read again, to the last digit that is kept; a broken file is refused in one sentence."""
 
 import gzip
 import math
