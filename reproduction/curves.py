@@ -126,12 +126,12 @@ def _round_values(rows: Sequence[Array]) -> Array:
 
 def _find_gaps(cumulative: Array) -> Array:
     """What it grew by, in DECIMALS decimals."""
-    return np.round(np.diff(cumulative, prepend=0.0), DECIMALS)
+    return np.asarray(np.round(np.diff(cumulative, prepend=0.0), DECIMALS), dtype=float)
 
 
 def _sum_gaps(gaps: Array) -> Array:
     """Cumulative regret again, rounded as the gaps are: no error of a sum is left in it."""
-    return np.round(np.cumsum(gaps), DECIMALS)
+    return np.asarray(np.round(np.cumsum(gaps), DECIMALS), dtype=float)
 
 
 def _describe_key(key: CurveKey) -> str:

@@ -7,11 +7,18 @@ from collections.abc import Sequence
 from reproduction.panels import Claim
 from reproduction.report.document import Block, Heading, Listing, Paragraph, Picture, Strong, TableBlock, Text
 from reproduction.report.effects_picture import draw_effects
-from reproduction.report.formatting import format_percentage, format_size
+from reproduction.report.formatting import NONE, format_percentage, format_size
 from reproduction.report.naming import format_short_name, link_panel
 from reproduction.report.pooling import POOLS, SIMPLE, Effect, count_lower, pool_groups
 from reproduction.report.verdict_rule import PAIRS, RULE
-from reproduction.report.verdicts import WORDS, CurvePair, JudgedPanel, format_difference, name_difference
+from reproduction.report.verdicts import (
+    WORDS,
+    CurvePair,
+    JudgedPanel,
+    format_difference,
+    list_readings,
+    name_difference,
+)
 
 PICTURE = "effects.png"
 
@@ -32,10 +39,11 @@ def make_findings(judged: Sequence[JudgedPanel], reading: str) -> list[Block]:
 
 
 def _summarize_findings(judged: Sequence[JudgedPanel], reading: str, pooled: dict[str, list[Effect]]) -> list[Block]:
-    """The counts of verdicts, and the simple-regret panels in two sentences."""
-    words = [j.verdict.word for j in judged]
-    counts = ", ".join(f"{words.count(word)} {word}" for word in WORDS if word in words)
-    blocks: list[Block] = [Paragraph(f"The claims of {len(judged)} panels, in the reading {reading}: {counts}.")]
+    """The verdicts of every reading, and the simple-regret panels in two sentences."""
+    readings = list_readings(judged)
+    blocks: list[Block] = [Paragraph(_count_verdicts(judged, reading))]
+    if readings:
+        blocks.append(tabulate_words(judged, readings))
     if SIMPLE in pooled:
         lower, of = count_lower(judged, reading)
         effects = "; ".join(
@@ -44,11 +52,35 @@ def _summarize_findings(judged: Sequence[JudgedPanel], reading: str, pooled: dic
         )
         blocks.append(
             Paragraph(
-                f"Over the panels of simple regret with baselines, the SDF method's mean is lower in {lower} of {of} "
-                f"comparisons. Pooled, its regret relative to the baseline's, with the 95 % interval: {effects}."
+                f"Over the panels of simple regret with baselines, in {reading}, the SDF method's mean is lower in "
+                f"{lower} of {of} comparisons. Pooled, its regret relative to the baseline's, with the 95 % interval: "
+                f"{effects}."
             )
         )
     return blocks
+
+
+def _count_verdicts(judged: Sequence[JudgedPanel], reading: str) -> str:
+    words = [j.verdict.word for j in judged]
+    counts = ", ".join(f"{words.count(word)} {word}" for word in WORDS if word in words)
+    several = [j for j in judged if len(j.readings) > 1]
+    same = sum(len({j.verdicts[r].word for r in j.readings}) == 1 for j in several)
+    alike = f" {same} of {len(several)} have the same verdict in all readings that were run:" if several else ""
+    return f"The claims of {len(judged)} panels, in the reading {reading}: {counts}.{alike}"
+
+
+def tabulate_words(judged: Sequence[JudgedPanel], readings: Sequence[str]) -> TableBlock:
+    """A row for every reading: the panels of each verdict."""
+    words = [word for word in WORDS if word != "not run"]
+    return TableBlock(
+        ("reading", *words),
+        tuple((reading, *(_list_panels(judged, reading, word) for word in words)) for reading in readings),
+    )
+
+
+def _list_panels(judged: Sequence[JudgedPanel], reading: str, word: str) -> str:
+    found = [j for j in judged if reading in j.verdicts and j.verdicts[reading].word == word]
+    return ", ".join(format_short_name(j.panel).removeprefix("Fig. ") for j in found) or NONE
 
 
 # Claims -------------------------------------------------------------------------------------------------------------

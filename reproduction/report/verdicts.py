@@ -278,3 +278,9 @@ def judge_panel(panel: Panel, curves: Curves) -> JudgedPanel:
         return JudgedPanel(panel, lines, {}, {})
     compared = {reading: compare_curve_pairs(panel, claim, found) for reading, found in lines.items()}
     return JudgedPanel(panel, lines, compared, {r: reach_verdict(panel, claim, found) for r, found in compared.items()})
+
+
+def list_readings(judged: Sequence[JudgedPanel]) -> list[str]:
+    """All readings that were run, in the order of the panels; the authors' own runs come last."""
+    found = list(dict.fromkeys(reading for j in judged for reading in j.readings))
+    return [*found, *([PUBLISHED] if any(PUBLISHED in j.lines for j in judged) else [])]

@@ -9,14 +9,13 @@ from reproduction.panels import PANELS, Panel
 from reproduction.report.document import TableBlock, extract_text
 from reproduction.report.markdown import render_markdown
 from reproduction.report.sensitivity import (
-    list_readings,
     make_choices_section,
     make_permuted,
     tabulate_contextual,
     tabulate_pooled_by_reading,
     tabulate_verdicts,
 )
-from reproduction.report.verdicts import JudgedPanel, judge_panel
+from reproduction.report.verdicts import JudgedPanel, judge_panel, list_readings
 from tests.reproduction.made_up_curves import make_curves, make_published
 
 THREE = ("text", "heard", "released")
