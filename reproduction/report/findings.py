@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reproduction.panels import Claim
-from reproduction.report.document import Block, Heading, Listing, Paragraph, Picture, Strong, TableBlock, Text
+from reproduction.report.document import Block, Code, Heading, Listing, Paragraph, Picture, Strong, TableBlock, Text
 from reproduction.report.effects_picture import draw_effects
 from reproduction.report.formatting import NONE, format_percentage, format_size
 from reproduction.report.naming import format_short_name, link_panel
@@ -28,7 +28,7 @@ def make_findings(judged: Sequence[JudgedPanel], reading: str) -> list[Block]:
     pooled = pool_groups(judged, reading)
     return [
         Heading("What was found"),
-        *_summarize_findings(judged, reading, pooled),
+        *_summarize_findings(judged, reading),
         Heading("Claims", 3),
         tabulate_claims(judged),
         *(_make_pooled_section(judged, reading, pooled) if pooled else []),
@@ -38,26 +38,35 @@ def make_findings(judged: Sequence[JudgedPanel], reading: str) -> list[Block]:
     ]
 
 
-def _summarize_findings(judged: Sequence[JudgedPanel], reading: str, pooled: dict[str, list[Effect]]) -> list[Block]:
-    """The verdicts of every reading, and the simple-regret panels in two sentences."""
+def _summarize_findings(judged: Sequence[JudgedPanel], reading: str) -> list[Block]:
+    """The verdicts of every reading, and what the panels of simple regret come to together."""
     readings = list_readings(judged)
     blocks: list[Block] = [Paragraph(_count_verdicts(judged, reading))]
     if readings:
         blocks.append(tabulate_words(judged, readings))
-    if SIMPLE in pooled:
-        lower, of = count_lower(judged, reading)
-        effects = "; ".join(
-            f"against {effect.baseline} {format_percentage(effect.mean.mean, effect.interval)} %, {effect.word}"
-            for effect in pooled[SIMPLE]
-        )
-        blocks.append(
+    overall = tuple(text for each in readings if (text := _describe_overall(judged, each)))
+    if overall:
+        blocks += [
             Paragraph(
-                f"Over the panels of simple regret with baselines, in {reading}, the SDF method's mean is lower in "
-                f"{lower} of {of} comparisons. Pooled, its regret relative to the baseline's, with the 95 % interval: "
-                f"{effects}."
-            )
-        )
+                "Over the panels of simple regret with baselines: in how many comparisons the SDF method's mean is the "
+                "lower one, and its regret relative to the baseline's, pooled, with the 95 % interval:"
+            ),
+            Listing(overall),
+        ]
     return blocks
+
+
+def _describe_overall(judged: Sequence[JudgedPanel], reading: str) -> Text:
+    """One reading; empty where its panels of simple regret were not all run."""
+    effects = pool_groups(judged, reading).get(SIMPLE, [])
+    if not effects or any(effect.panels < len(POOLS[SIMPLE]) for effect in effects):
+        return ""
+    lower, of = count_lower(judged, reading)
+    words = "; ".join(
+        f"against {effect.baseline} {format_percentage(effect.mean.mean, effect.interval)} %, {effect.word}"
+        for effect in effects
+    )
+    return Code(reading), f": {lower} of {of}; {words}."
 
 
 def _count_verdicts(judged: Sequence[JudgedPanel], reading: str) -> str:

@@ -46,7 +46,7 @@ OPENING = (
 
 
 def list_jobs(quick: bool) -> Sequence[TheoryJob]:
-    """All experiments: about twelve minutes of one core, or half a minute for a quick pass."""
+    """All experiments: about a quarter of an hour of one core, or half a minute for a quick pass."""
     return [job for part in PARTS for job in part.list_jobs(quick)]
 
 

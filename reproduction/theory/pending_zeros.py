@@ -60,7 +60,7 @@ class ZerosJob:
 
 
 def list_jobs(quick: bool) -> list[ZerosJob]:
-    runs, T = (2, 60) if quick else (10, 900)
+    runs, T = (2, 60) if quick else (5, 900)
     return [ZerosJob(case=case, seed=seed, T=T) for case in CASES for seed in range(runs)]
 
 
