@@ -20,7 +20,7 @@ from reproduction.report.markdown import render_markdown
 from reproduction.report.naming import name_figure
 from reproduction.report.panel_section import make_panel_section
 from reproduction.report.published_check import make_published_section
-from reproduction.report.sensitivity import make_choices_section
+from reproduction.report.sensitivity import make_choices_section, make_open_section
 from reproduction.report.tables import tabulate_ranks
 from reproduction.report.verdicts import JudgedPanel, judge_panel
 
@@ -75,8 +75,10 @@ def make_report(
         Heading(TITLE, 1),
         *make_opening(judged, reading, out),
         *make_findings(judged, reading),
+        Heading("The choices that decide it"),
         *make_choices_section(judged, archive.curves),
         *make_published_section(judged, archive.replayed),
+        *make_open_section(),
         *_make_figure_sections(judged),
         *_make_beyond_sections(further),
         *theory,

@@ -28,16 +28,22 @@ CONTEXTUAL = ("fig4a", "fig4b", "fig4c", "fig4d")
 
 
 def make_choices_section(judged: Sequence[JudgedPanel], curves: Curves) -> list[Block]:
-    """What the paper says and leaves open, and what hangs on it."""
+    """How the findings hang on what the paper leaves open; nothing where one reading was run, and no other choice."""
     readings = list_readings(judged)
     return [
-        Heading("The choices that decide it"),
+        *(_make_reading_sections(judged, readings) if len(readings) > 1 else []),
+        *_make_contextual_section(judged, curves),
+    ]
+
+
+def make_open_section() -> list[Block]:
+    """What the paper says and leaves open, and what was chosen."""
+    return [
+        Heading("What the paper says and leaves open", 3),
         Paragraph("What the paper says of its experiments, and the runs follow:"),
         Listing(SAID),
         Paragraph("What it leaves open, and what was chosen:"),
         Listing(OPEN),
-        *(_make_reading_sections(judged, readings) if len(readings) > 1 else []),
-        *_make_contextual_section(judged, curves),
     ]
 
 

@@ -65,9 +65,10 @@ def test_the_kept_runs_match_the_audit_as_the_report_says(kept: Archive) -> None
         *list_multitask_rows(first),
         *list_released_rows(kept.curves, kept.replayed),
         *list_verdict_rows(kept.curves, first),
+        *list_zeros_rows(group_measurements(r for r in kept.measurements if r.experiment == pending_zeros.EXPERIMENT)),
         make_beta_row(),
     ]
-    assert len(rows) == 18
+    assert len(rows) == 21
     by_word = {word: [row.audit for row in rows if row.word == word] for word in {row.word for row in rows}}
     assert set(by_word) == {"matched", "matched in kind"}
     assert by_word["matched in kind"] == ["10 of 10"]

@@ -58,7 +58,7 @@ def test_the_section_says_what_was_measured() -> None:
     assert rows[0] == ["own data, zeros included", "ν, widened", "3", "6 (6 to 6)", "1.0e-03", "81.0 ± 0.6"]
     text = extract_text([block for block in blocks if isinstance(block, Paragraph)][-1].text)
     assert "the lower one in 3 of 3 pairs" in text
-    assert "126 against 121, lower in 0 of 3 pairs" in text
+    assert "changes the regret by 5.000 [5.000, 5.000]." in text
     assert "the first 900 rounds" in extract_text(blocks[1].text)  # type: ignore[union-attr]
 
 
