@@ -72,8 +72,9 @@ def _describe_overall(judged: Sequence[JudgedPanel], reading: str) -> Text:
 def _count_verdicts(judged: Sequence[JudgedPanel], reading: str) -> str:
     words = [j.verdict.word for j in judged]
     counts = ", ".join(f"{words.count(word)} {word}" for word in WORDS if word in words)
-    several = [j for j in judged if len(j.readings) > 1]
-    same = sum(len({j.verdicts[r].word for r in j.readings}) == 1 for j in several)
+    words_of = [[j.verdicts[r].word for r in j.readings if j.has_enough(r)] for j in judged if j.panel.claim]
+    several = [found for found in words_of if len(found) > 1]
+    same = sum(len(set(found)) == 1 for found in several)
     alike = f" {same} of {len(several)} have the same verdict in all readings that were run:" if several else ""
     return f"The claims of {len(judged)} panels, in the reading {reading}: {counts}.{alike}"
 
@@ -89,7 +90,11 @@ def tabulate_words(judged: Sequence[JudgedPanel], readings: Sequence[str]) -> Ta
 
 def _list_panels(judged: Sequence[JudgedPanel], reading: str, word: str) -> str:
     found = [j for j in judged if reading in j.verdicts and j.verdicts[reading].word == word]
-    return ", ".join(format_short_name(j.panel).removeprefix("Fig. ") for j in found) or NONE
+    named = (
+        format_short_name(j.panel).removeprefix("Fig. ") + ("" if j.has_enough(reading) else " (too few runs)")
+        for j in found
+    )
+    return ", ".join(named) or NONE
 
 
 # Claims -------------------------------------------------------------------------------------------------------------

@@ -264,6 +264,10 @@ class JudgedPanel:
         """On the panel's first reading."""
         return self.verdicts.get(self.first, ClaimVerdict("not run", ""))
 
+    def has_enough(self, reading: str) -> bool:
+        """Whether every comparison of a reading has the fewest pairs that can decide one."""
+        return all(pair.decides.pairs >= FEWEST for pair in self.pairs[reading])
+
     @property
     def last(self) -> int:
         """T, as run; 0 when nothing was."""
