@@ -98,3 +98,10 @@ def test_without_runs_there_is_nothing_to_pool() -> None:
     blocks = make_findings([judge_panel(panel, {}) for panel in SHOWN], "text")
     assert not any(isinstance(block, Picture) for block in blocks)
     assert "4 not run." in render_markdown(blocks)
+
+
+def test_a_verdict_on_too_few_runs_is_marked() -> None:
+    few = [judge_panel(SHOWN[1], make_curves([SHOWN[1]], seeds=3))]
+    assert "1c (too few runs)" in render_markdown(make_findings(few, "text"))
+    enough = [judge_panel(SHOWN[1], make_curves([SHOWN[1]], seeds=5))]
+    assert "too few runs" not in render_markdown(make_findings(enough, "text"))
