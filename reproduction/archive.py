@@ -1,4 +1,4 @@
-"""What a report is made of, in one folder: the curves, their costs, and how they were made."""
+"""What a report is made of, in one folder: curves, their costs, how they were made, and what else was measured."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from pathlib import Path
 
 from belated.errors import Unreadable
 from reproduction.curves import Curves, read_curves, write_curves
+from reproduction.replay_counts import ReplayCount, read_counts, write_counts
 from reproduction.run_costs import RunCost, read_costs, write_costs
+from reproduction.theory.measurements import Measurement, read_measurements, write_measurements
 
 CURVES, COSTS, PROVENANCE = "curves.csv.gz", "costs.csv.gz", "provenance.json"
+MEASUREMENTS, REPLAYED = "theory.csv.gz", "replayed.csv"
 PACKAGES = ("belated", "numpy", "scipy", "scikit-learn", "torch", "matplotlib")
 
 
@@ -27,6 +30,14 @@ class Provenance:
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+    def join(self, later: Provenance) -> Provenance:
+        """What was done here and, later, there."""
+        return Provenance(
+            tuple(dict.fromkeys([*self.commands, *later.commands])),
+            later.versions or self.versions,
+            tuple(dict.fromkeys([*self.notes, *later.notes])),
+        )
 
     @classmethod
     def read(cls, path: Path) -> Provenance:
@@ -59,6 +70,8 @@ class Archive:
     curves: Curves
     costs: Sequence[RunCost] = ()
     provenance: Provenance = Provenance()
+    measurements: Sequence[Measurement] = ()  # of the experiments in theory/
+    replayed: Sequence[ReplayCount] = ()  # of the authors' published queries
 
 
 def write_archive(folder: Path, archive: Archive) -> None:
@@ -67,14 +80,43 @@ def write_archive(folder: Path, archive: Archive) -> None:
     write_curves(folder / CURVES, archive.curves)
     write_costs(folder / COSTS, archive.costs)
     archive.provenance.write(folder / PROVENANCE)
+    write_measured(folder, archive)
+
+
+def write_measured(folder: Path, archive: Archive) -> None:
+    """The files of what was measured beside the curves; none for what was not."""
+    if archive.measurements:
+        write_measurements(folder / MEASUREMENTS, archive.measurements)
+    if archive.replayed:
+        write_counts(folder / REPLAYED, archive.replayed)
 
 
 def read_archive(place: Path) -> Archive:
-    """The curves in a folder, or in a file, with the costs and the provenance that lie beside them."""
+    """The curves in a folder, or in a file, with what lies beside them."""
     path = place / CURVES if place.is_dir() else place
-    costs, provenance = path.with_name(COSTS), path.with_name(PROVENANCE)
+    costs = path.with_name(COSTS)
     return Archive(
         curves=read_curves(path),
         costs=read_costs(costs) if costs.exists() else [],
-        provenance=Provenance.read(provenance) if provenance.exists() else Provenance(),
+        provenance=read_provenance(path.parent),
+        measurements=read_measured_theory(path.parent),
+        replayed=read_replayed(path.parent),
     )
+
+
+def read_provenance(folder: Path) -> Provenance:
+    """How the runs of a folder were made; nothing where it does not say."""
+    place = folder / PROVENANCE
+    return Provenance.read(place) if place.exists() else Provenance()
+
+
+def read_measured_theory(folder: Path) -> list[Measurement]:
+    """The measurements of a folder; none where there are none."""
+    place = folder / MEASUREMENTS
+    return read_measurements(place) if place.exists() else []
+
+
+def read_replayed(folder: Path) -> list[ReplayCount]:
+    """The counts of a folder; none where there are none."""
+    place = folder / REPLAYED
+    return read_counts(place) if place.exists() else []

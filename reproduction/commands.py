@@ -1,4 +1,4 @@
-"""`python -m reproduction`: list the paper's experiments, run them, and write the report.
+"""`python -m reproduction`: list the paper's experiments, run them or unpack the kept runs, and write the report.
 
 One folder holds everything of one reproduction: the ledger with a study for every run, the curves measured in them, and
 what they cost. It is safe to stop at any time; the same command goes on where it stopped.
@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,13 +22,19 @@ from belated.errors import BelatedError, InvalidInput
 from belated.execution.parallel import count_cores
 from belated.execution.terminal import show_progress
 from belated.wording import format_count, format_table
+from reproduction.curves import PUBLISHED
 from reproduction.panels import BEYOND, PANELS, PERMUTED, READINGS, Panel, select_panels
 from reproduction.run_costs import format_seconds
 
+if TYPE_CHECKING:
+    from reproduction.archive import Archive
+
+Job = TypeVar("Job")
+Row = TypeVar("Row")
 PROGRAM = "python -m reproduction"
 FOLDER, KEPT = Path("paper-runs"), Path("reproduction/results")
 QUICK_RUNS = 3
-THEORY, THEORY_FILE = "theory", "theory.csv.gz"
+THEORY, REPLAY = "theory", "replay"
 
 
 class OneSentenceError(click.ClickException):
@@ -109,7 +114,8 @@ def list_panels(as_json: bool) -> None:
         click.echo(format_table(titles, [_make_row(panel) for panel in group.values()], numbers=[2]))
     click.echo(
         "\nWhat `run` takes: a panel (fig2a), a figure (fig2), all (the 22 panels of the paper), permuted, beyond,\n"
-        "theory (experiments about the theorems). Runs are of each curve, by reading:"
+        "theory (experiments about the theorems), replay (the authors' published queries, for `released`).\n"
+        "Runs are of each curve, by reading:"
     )
     for reading, meaning in READINGS.items():
         click.echo(f"  {reading:<10}{meaning}")
@@ -183,13 +189,14 @@ def run(
 ) -> None:
     """Run panels. What was run before is not run again.
 
-    PANEL is a panel (fig1c), a figure (fig2), all, beyond or theory. `python -m reproduction list` names them all.
+    PANEL is a panel (fig1c), a figure (fig2), all, permuted, beyond, theory or replay. `python -m reproduction list`
+    names them all.
 
     \b
     Examples:
       $ python -m reproduction run fig1a --quick
       $ python -m reproduction run fig1c fig2 --runs 10 --workers 2
-      $ python -m reproduction run all beyond theory
+      $ python -m reproduction run all permuted beyond theory replay
       $ python -m reproduction run all --store postgresql://host/paper --executor mycluster:pool
 
     Ctrl-C is safe: the same command goes on where it stopped. Every run is a study named panel.curve.reading.seed, and
@@ -202,7 +209,7 @@ def run(
     for name, value in (("runs", count), ("workers", processes)):
         if value is not None and value < 1:
             raise InvalidInput(f"--{name} must be at least 1 (got {value})")
-    panels = select_panels([name for name in names if name != THEORY])
+    panels = select_panels([name for name in names if name not in (THEORY, REPLAY)])
     wanted = tuple(readings) or (("text",) if quick else tuple(READINGS))
     if panels and not any(reading in wanted for panel in panels for reading in panel.readings):
         raise InvalidInput(f"none of these panels has a {wanted[0]} reading; those of the paper have")
@@ -213,6 +220,8 @@ def run(
             _run_panels(panels, count, wanted, quick, folder, place, processes, pool)
         if THEORY in names:
             _run_theory(quick, folder, processes, pool)
+        if REPLAY in names:
+            _run_replay(folder, processes, pool)
     options = [*(["--quick"] if quick else []), *(["--runs", str(runs)] if runs else [])]
     options += [word for reading in readings for word in ("--reading", reading)]
     _note_provenance(folder, " ".join([f"{PROGRAM} run", *names, *options]))
@@ -221,12 +230,10 @@ def run(
 
 def _note_provenance(folder: Path, command: str) -> None:
     """Keep the commands, and the versions, that made the runs of a folder."""
-    from reproduction.archive import PROVENANCE, Provenance, list_versions
+    from reproduction.archive import PROVENANCE, Provenance, list_versions, read_provenance
 
-    place = folder / PROVENANCE
-    before = Provenance.read(place) if place.exists() else Provenance()
-    commands = (*before.commands, *([command] if command not in before.commands else []))
-    Provenance(commands, list_versions(), before.notes).write(place)
+    now = Provenance((command,), list_versions())
+    read_provenance(folder).join(now).write(folder / PROVENANCE)
 
 
 def _run_panels(
@@ -265,24 +272,45 @@ def _run_panels(
 
 
 def _run_theory(quick: bool, folder: Path, workers: int, pool: Executor | None) -> None:
-    from belated.execution.parallel import run_in_parallel
+    from reproduction.archive import MEASUREMENTS
     from reproduction.theory import experiments
-    from reproduction.theory.measurements import Measurement, write_measurements
+    from reproduction.theory.measurements import write_measurements
 
-    wanted = experiments.list_jobs(quick)
-    rows: list[Measurement] = []
-    with show_progress(len(wanted), shown=True) as show:
+    jobs = experiments.list_jobs(quick)
+    write_measurements(folder / MEASUREMENTS, _run_listed(THEORY, experiments.run_job, jobs, workers, pool))
+    click.echo(f"{format_count(len(jobs), 'experiment')} about the theorems.")
+
+
+def _run_replay(folder: Path, workers: int, pool: Executor | None) -> None:
+    from reproduction import replay_counts
+    from reproduction.archive import REPLAYED
+
+    counts = replay_counts.sum_counts(
+        _run_listed(REPLAY, replay_counts.run_job, replay_counts.list_jobs(), workers, pool)
+    )
+    replay_counts.write_counts(folder / REPLAYED, counts)
+    queries = sum(count.queries for count in counts if count.tries == 1)
+    click.echo(f"{queries:,} published queries replayed, with one fit and with the best of many.")
+
+
+def _run_listed(
+    name: str, run: Callable[[Job], list[Row]], jobs: Sequence[Job], workers: int, pool: Executor | None
+) -> list[Row]:
+    """What all jobs find, in no order that matters, with a progress bar."""
+    from belated.execution.parallel import run_in_parallel
+
+    rows: list[Row] = []
+    with show_progress(len(jobs), shown=True) as show:
         done = 0
 
-        def note(measurements: list[Measurement]) -> None:
+        def note(found: list[Row]) -> None:
             nonlocal done
             done += 1
-            rows.extend(measurements)
-            show(done, lambda: THEORY)
+            rows.extend(found)
+            show(done, lambda: name)
 
-        run_in_parallel(experiments.run_job, wanted, workers, note, pool)
-    write_measurements(folder / THEORY_FILE, rows)
-    click.echo(f"{format_count(len(wanted), 'experiment')} about the theorems.")
+        run_in_parallel(run, jobs, workers, note, pool)
+    return rows
 
 
 def _open_executor(name: str | None) -> AbstractContextManager[Executor | None]:
@@ -302,6 +330,50 @@ def _open_executor(name: str | None) -> AbstractContextManager[Executor | None]:
     if not isinstance(executor, Executor):
         raise InvalidInput(f"--executor must give a concurrent.futures.Executor (got {type(executor).__name__})")
     return executor
+
+
+# unpack -------------------------------------------------------------------------------------------------------------
+
+
+@main.command(short_help="Put the kept runs into a folder, so that more can be added to them.")
+@_add_folder_option
+def unpack(folder: Path) -> None:
+    """Put the runs that are kept in reproduction/results into a folder, as if they had been made there.
+
+    `run` makes only what is missing then, and `report` is about all of them. The ledger of the kept runs is not kept:
+    their queries cannot be looked into.
+
+    \b
+    Example:
+      $ python -m reproduction unpack
+      $ python -m reproduction run fig4c --reading released
+      $ python -m reproduction report --out reproduction
+    """
+    from reproduction.archive import (
+        PROVENANCE,
+        Archive,
+        read_archive,
+        read_measured_theory,
+        read_provenance,
+        read_replayed,
+        write_measured,
+    )
+    from reproduction.runs_folder import hold_folder, unpack_runs
+
+    if not KEPT.exists():
+        raise InvalidInput(f"there are no kept runs in {KEPT}; go to a checkout of the repository")
+    folder.mkdir(parents=True, exist_ok=True)
+    with hold_folder(folder):
+        archive = read_archive(KEPT)
+        placed = unpack_runs(folder, archive.curves, archive.costs)
+        archive.provenance.join(read_provenance(folder)).write(folder / PROVENANCE)
+        measured = Archive(
+            curves={},
+            measurements=read_measured_theory(folder) or archive.measurements,
+            replayed=read_replayed(folder) or archive.replayed,
+        )
+        write_measured(folder, measured)
+    click.echo(f"{format_count(placed, 'run')} of {KEPT} put into {folder}")
 
 
 # report -------------------------------------------------------------------------------------------------------------
@@ -334,39 +406,31 @@ def report(folder: Path, source: Path | None, out: Path | None) -> None:
     from reproduction.archive import read_archive, write_archive
     from reproduction.report.report import RESULTS, make_report, write_report
     from reproduction.theory import experiments
-    from reproduction.theory.measurements import read_measurements
 
     if source is not None and out is None:
         raise InvalidInput("--from needs --out: say where to write the report")
     if source is None and folder == FOLDER and not folder.exists() and KEPT.exists():
         source, folder = KEPT, KEPT.parent
     place = folder if out is None else out
-    results = place / RESULTS
-    if source is None:
-        _collect_results(folder, results)
-        source = results
-    archive = read_archive(source)
-    theory = (source if source.is_dir() else source.parent) / THEORY_FILE
+    archive = _collect_results(folder) if source is None else read_archive(source)
     blocks = make_report(
         list(PANELS.values()),
         archive,
         beyond=list(BEYOND.values()),
-        theory=experiments.make_section(read_measurements(theory)) if theory.exists() else (),
+        theory=experiments.make_section(archive.measurements),
         out=place.as_posix(),
     )
     written = write_report(place, blocks)
-    write_archive(results, archive)
-    if theory.exists() and theory.resolve() != (results / THEORY_FILE).resolve():
-        shutil.copyfile(theory, results / THEORY_FILE)
+    write_archive(place / RESULTS, archive)
     for path in written:
         if path.suffix != ".png":
             click.echo(path)
-    click.echo(f"{format_count(sum(path.suffix == '.png' for path in written), 'picture')} in {results}")
+    click.echo(f"{format_count(sum(path.suffix == '.png' for path in written), 'picture')} in {place / RESULTS}")
 
 
-def _collect_results(folder: Path, results: Path) -> None:
-    """The curves, costs and provenance of a folder of runs, as an archive."""
-    from reproduction.archive import PROVENANCE, Archive, Provenance, write_archive
+def _collect_results(folder: Path) -> Archive:
+    """What was run in a folder, as an archive."""
+    from reproduction.archive import Archive, read_measured_theory, read_provenance, read_replayed
     from reproduction.download import find_dataset
     from reproduction.published_runs import read_published_runs
     from reproduction.runs_folder import collect_curves, read_run_costs
@@ -377,8 +441,12 @@ def _collect_results(folder: Path, results: Path) -> None:
     try:
         curves |= read_published_runs(find_dataset("svm_reference_runs.csv"))
     except BelatedError as missing:
-        click.echo(f"Without the authors' published SVM runs: {missing}", err=True)
-    provenance = Provenance.read(folder / PROVENANCE) if (folder / PROVENANCE).exists() else Provenance()
-    write_archive(results, Archive(curves=curves, costs=read_run_costs(folder), provenance=provenance))
-    if (folder / THEORY_FILE).exists():
-        shutil.copyfile(folder / THEORY_FILE, results / THEORY_FILE)
+        if not any(key.reading == PUBLISHED for key in curves):
+            click.echo(f"Without the authors' published SVM runs: {missing}", err=True)
+    return Archive(
+        curves=curves,
+        costs=read_run_costs(folder),
+        provenance=read_provenance(folder),
+        measurements=read_measured_theory(folder),
+        replayed=read_replayed(folder),
+    )

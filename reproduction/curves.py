@@ -4,9 +4,15 @@ simple      simple regret, counting what the study uses
 late        the same with late outcomes counted too
 cumulative  sum of the gaps of all queries so far
 
-Numbers have DIGITS significant digits; a file that was read and written again is the same, byte for byte. The SVM runs
-that the authors released are one more reading, "published": they have simple regret only, and the other two fields are
-empty.
+A file has one row per run. Its last four fields are lists of numbers, where 0.25*7 is seven times 0.25:
+
+steps       from one recorded iteration to the next, the first from 0: 1*100 is every iteration from 1 to 100
+simple      in DIGITS significant digits
+late        likewise; "same" where it is simple regret, empty where it is not known
+gaps        what cumulative regret grew by at each step, in DECIMALS decimals; empty where it is not known
+
+A file that was read and written again is the same, byte for byte. The SVM runs that the authors released are one more
+reading, "published": they have simple regret only.
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,12 +29,13 @@ from numpy.typing import NDArray
 
 from belated.errors import InvalidInput, Unreadable
 from belated.learner.arrays import Array
-from reproduction.csv_files import format_digits, read_csv, write_csv
+from reproduction.csv_files import CsvRow, format_digits, read_csv, write_csv
 
 Iterations = NDArray[np.int64]
 
-DIGITS = 10
-TITLES = ("panel", "curve", "reading", "seed", "iteration", "simple", "late", "cumulative")
+DIGITS, DECIMALS = 10, 6
+TITLES = ("panel", "curve", "reading", "seed", "steps", "simple", "late", "gaps")
+SAME = "same"
 PUBLISHED = "published"
 
 
@@ -77,7 +85,7 @@ Curves = Mapping[CurveKey, Series]
 
 
 def group_runs(runs: Iterable[CurveRun]) -> Curves:
-    """Runs by line, in the order of their seeds, in DIGITS digits: as they would be read from a file."""
+    """Runs by line, in the order of their seeds, rounded: as they would be read from a file."""
     lines: dict[CurveKey, dict[int, CurveRun]] = {}
     for run in runs:
         line = lines.setdefault(run.key, {})
@@ -105,7 +113,7 @@ def _stack_runs(key: CurveKey, runs: Sequence[CurveRun]) -> Series:
         iterations=np.asarray(first.iterations, dtype=np.int64),
         simple=_round_values([run.simple for run in runs]),
         late=_round_values([run.late for run in runs]),
-        cumulative=_round_values([run.cumulative for run in runs]),
+        cumulative=np.array([_sum_gaps(_find_gaps(run.cumulative)) for run in runs]),
     )
 
 
@@ -114,6 +122,16 @@ def _round_values(rows: Sequence[Array]) -> Array:
     values = np.asarray(rows, dtype=float)
     rounded = [float(format_digits(v, DIGITS)) if math.isfinite(v) else math.nan for v in values.flat]
     return np.array(rounded).reshape(values.shape)
+
+
+def _find_gaps(cumulative: Array) -> Array:
+    """What it grew by, in DECIMALS decimals."""
+    return np.asarray(np.round(np.diff(cumulative, prepend=0.0), DECIMALS), dtype=float)
+
+
+def _sum_gaps(gaps: Array) -> Array:
+    """Cumulative regret again, rounded as the gaps are: no error of a sum is left in it."""
+    return np.asarray(np.round(np.cumsum(gaps), DECIMALS), dtype=float)
 
 
 def _describe_key(key: CurveKey) -> str:
@@ -128,48 +146,79 @@ def _describe_span(iterations: Iterations) -> str:
 
 
 def write_curves(path: Path, curves: Curves) -> None:
-    """Every run as rows, in a fixed order."""
+    """Every run as a row, in a fixed order."""
     write_csv(path, TITLES, _list_rows(curves))
 
 
 def _list_rows(curves: Curves) -> Iterator[Sequence[object]]:
     for key, line in sorted(curves.items(), key=lambda item: item[0]):
+        steps = _format_list(np.diff(line.iterations, prepend=0).tolist())
         for i, seed in enumerate(line.seeds):
-            for j, iteration in enumerate(line.iterations.tolist()):
-                values = (line.simple[i, j], line.late[i, j], line.cumulative[i, j])
-                yield [*key, seed, iteration, *(format_digits(value, DIGITS) for value in values)]
+            simple, late = (_format_list(map(_format_value, values[i])) for values in (line.simple, line.late))
+            gaps = _format_list(map(_format_gap, _find_gaps(line.cumulative[i])))
+            yield [*key, seed, steps, simple, SAME if late == simple else late, gaps]
+
+
+def _format_list(items: Iterable[object]) -> str:
+    """Items with spaces between them, equal neighbours counted; nothing where an item is empty."""
+    counted = [(str(item), len(list(group))) for item, group in groupby(items)]
+    if not all(item for item, _ in counted):
+        return ""
+    return " ".join(item if count == 1 else f"{item}*{count}" for item, count in counted)
+
+
+def _format_value(value: float) -> str:
+    return format_digits(value, DIGITS)
+
+
+def _format_gap(gap: float) -> str:
+    """Without zeros at the end; an empty field for NaN."""
+    return "" if math.isnan(gap) else f"{gap + 0.0:.{DECIMALS}f}".rstrip("0").rstrip(".")
 
 
 def read_curves(path: Path) -> Curves:
     """The curves of a file."""
-    runs: dict[tuple[CurveKey, int], dict[int, tuple[float, float, float]]] = {}
+    runs: dict[tuple[CurveKey, int], CurveRun] = {}
     for row in read_csv(path, TITLES):
-        key = CurveKey(row.parse_text("panel"), row.parse_text("curve"), row.parse_text("reading"))
-        run = runs.setdefault((key, row.parse_integer("seed")), {})
-        iteration = row.parse_integer("iteration")
-        if iteration < 1:
-            raise row.make_error(f"iterations count from 1 (got {iteration})")
-        if iteration in run:
-            raise row.make_error(
-                f"a second row of iteration {iteration} of {_describe_key(key)}, seed {row.parse_integer('seed')}"
-            )
-        late, cumulative = (row.parse_optional_number(name) for name in ("late", "cumulative"))
-        run[iteration] = row.parse_number("simple"), late, cumulative
+        run = _read_run(row)
+        if (run.key, run.seed) in runs:
+            raise row.make_error(f"a second row of {_describe_key(run.key)}, seed {run.seed}")
+        runs[run.key, run.seed] = run
     try:
-        return group_runs(make_run(key, seed, entries) for (key, seed), entries in runs.items())
+        return group_runs(runs.values())
     except InvalidInput as error:
         raise Unreadable(f"{path}: {error}") from None
 
 
-def make_run(key: CurveKey, seed: int, entries: Mapping[int, tuple[float, float, float]]) -> CurveRun:
-    """A run of these entries: simple, late and cumulative regret by iteration."""
-    iterations = sorted(entries)
-    simple, late, cumulative = np.array([entries[i] for i in iterations], dtype=float).T
+def _read_run(row: CsvRow) -> CurveRun:
+    steps, simple = (_read_list(row, name) for name in ("steps", "simple"))
+    if not np.all((steps >= 1) & (steps == np.floor(steps))):
+        raise row.make_error(f"steps must be whole numbers of at least 1 (got {row.fields['steps'][:50]!r})")
+    unknown = np.full(len(steps), math.nan)
+    late = simple if row.fields["late"] == SAME else _read_list(row, "late") if row.fields["late"] else unknown
+    gaps = _read_list(row, "gaps") if row.fields["gaps"] else unknown
+    for name, values in (("simple", simple), ("late", late), ("gaps", gaps)):
+        if len(values) != len(steps):
+            raise row.make_error(f"{name} must have {len(steps)} values, one for each of the steps (got {len(values)})")
     return CurveRun(
-        key=key,
-        seed=seed,
-        iterations=np.array(iterations, dtype=np.int64),
+        key=CurveKey(row.parse_text("panel"), row.parse_text("curve"), row.parse_text("reading")),
+        seed=row.parse_integer("seed"),
+        iterations=np.cumsum(steps).astype(np.int64),
         simple=simple,
         late=late,
-        cumulative=cumulative,
+        cumulative=_sum_gaps(gaps),
     )
+
+
+def _read_list(row: CsvRow, name: str) -> Array:
+    """The numbers of a list."""
+    values: list[float] = []
+    for item in row.parse_text(name).split(" "):
+        number, _, count = item.partition("*")
+        try:
+            values += [float(number)] * (int(count) if count else 1)
+        except ValueError:
+            raise row.make_error(f"{name} must be numbers, or number*count (got {item!r})") from None
+    if not np.all(np.isfinite(values)):
+        raise row.make_error(f"{name} must be finite numbers")
+    return np.array(values)

@@ -100,8 +100,8 @@ def list_jobs(panels: Iterable[Panel], runs: int | None, readings: Sequence[str]
     return sorted(made, key=lambda job: -job.rounds)
 
 
-def open_study(job: RunJob, task: Task, url: str | None) -> Study:
-    """The study of a run, new or as far as it has come."""
+def open_study(job: RunJob, task: Task, url: str | None, algorithm: Algorithm | None = None) -> Study:
+    """The study of a run, new or as far as it has come; with another algorithm than the curve's if one is given."""
     curve = ALL_PANELS[job.panel].find_curve(job.curve)
     return Study.create(
         url,
@@ -113,7 +113,7 @@ def open_study(job: RunJob, task: Task, url: str | None) -> Study:
         ceiling=task.ceiling,
         silence=curve.silence,
         patience=curve.patience,
-        algorithm=_find_algorithm(curve, job.reading),
+        algorithm=algorithm or _find_algorithm(curve, job.reading),
         initial=BY_HAND if job.reading == "released" else INITIAL,
         seed=job.seed,
         clock=SimulatedClock(),
@@ -131,11 +131,21 @@ def run_job(url: str | None, job: RunJob) -> RunResult:
     """Carry out a run to its end, or the rest of it."""
     since = time.process_time()
     panel = ALL_PANELS[job.panel]
-    curve, task = panel.find_curve(job.curve), panel.task(job.seed)
+    task = panel.task(job.seed)
     timed = TimedObjective(task.f)
     f = cache_values(timed)
     study = open_study(job, task, url)
-    delay = curve.delay or task.delay
+    asked = finish_study(job, study, task, f)
+    run = measure_curve(job, study, task, f)
+    spent = time.process_time() - since
+    cost = RunCost(job.panel, job.curve, job.reading, job.seed, asked, spent - timed.seconds, timed.seconds)
+    return RunResult(run, cost)
+
+
+def finish_study(job: RunJob, study: Study, task: Task, f: ObjectiveFunction) -> int:
+    """Ask and tell in the world of a run until it is at its end; how many queries that took."""
+    panel = ALL_PANELS[job.panel]
+    delay = panel.find_curve(job.curve).delay or task.delay
     if delay is None:
         raise InvalidInput(f"{job.name} has no delays")
     world = simulate(
@@ -149,11 +159,7 @@ def run_job(url: str | None, job: RunJob) -> RunResult:
         choose=_choose_as_released(study, task) if job.reading == "released" else None,
         **panel.pace,
     )
-    asked = sum(1 for _ in world)
-    run = measure_curve(job, study, task, f)
-    spent = time.process_time() - since
-    cost = RunCost(job.panel, job.curve, job.reading, job.seed, asked, spent - timed.seconds, timed.seconds)
-    return RunResult(run, cost)
+    return sum(1 for _ in world)
 
 
 def _choose_as_released(study: Study, task: Task) -> Callable[[Study], Params]:

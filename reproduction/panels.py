@@ -292,7 +292,7 @@ def select_panels(names: Sequence[str]) -> list[Panel]:
     for name in names:
         group = list(groups.get(name, ())) or [p for p in every.values() if name in (p.name, p.name[:-1])]
         if not group:
-            figures = "fig1 to fig5, all, permuted, beyond, theory"
+            figures = "fig1 to fig5, all, permuted, beyond, theory, replay"
             raise InvalidInput(f"there is no panel {name!r}; there are {figures}, {', '.join(every)}")
         found |= {panel.name: panel for panel in group}
     return list(found.values())

@@ -71,6 +71,21 @@ def read_run_costs(folder: Path) -> list[RunCost]:
     return read_costs(folder / COSTS) if (folder / COSTS).exists() else []
 
 
+def unpack_runs(folder: Path, curves: Curves, costs: Iterable[RunCost]) -> int:
+    """Put recorded runs into a folder, as if they had been made there, and say how many.
+
+    A run that is there and goes as far stays as it is."""
+    placed = 0
+    for key, line in curves.items():
+        for run in _split_runs(key, line):
+            place = locate_curve(folder, key, run.seed)
+            if _read_last_iteration(place) < run.iterations[-1]:
+                write_curves(place, group_runs([run]))
+                placed += 1
+    write_costs(folder / COSTS, {*read_run_costs(folder), *costs})
+    return placed
+
+
 def collect_curves(folder: Path) -> Curves:
     """All curves of a folder; the runs of a line as far as the shortest of them goes."""
     lines: dict[CurveKey, list[CurveRun]] = {}

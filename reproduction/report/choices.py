@@ -36,7 +36,7 @@ SAID: tuple[Text, ...] = (
 OPEN: tuple[Text, ...] = (
     (
         "Which outcomes the marginal likelihood is of. “All methods” and Eq. (1), whose y is the censored one, suggest "
-        "each method's own; the paper does not say so. The readings differ in this."
+        "each method's own; the paper does not say so. The readings text and heard differ in this alone."
     ),
     (
         "One lengthscale per coordinate or one for all, bounds and priors, whether λ is fitted. Here: one per "
@@ -67,7 +67,7 @@ OPEN: tuple[Text, ...] = (
         "With contexts: hyperparameters, scales and kernel are not named, nor are the order of the 50 tasks and "
         "how regret is counted. Here: a kernel on contexts times a kernel on queries, meta-features in [0, 1] and the "
         "table's own columns, the table's order, accuracy as it is, regret against the best of the 288 configurations. "
-        "The table below shows how much of it matters."
+        "The table of Figure 4 above shows how much of it matters."
     ),
     (
         "The growing data set j is the first (j + 1)/20 of the patients in the file's order, with a 70/30 split of its "

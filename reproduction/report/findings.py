@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reproduction.panels import Claim
-from reproduction.report.document import Block, Heading, Listing, Paragraph, Picture, Strong, TableBlock, Text
+from reproduction.report.document import Block, Code, Heading, Listing, Paragraph, Picture, Strong, TableBlock, Text
 from reproduction.report.effects_picture import draw_effects
-from reproduction.report.formatting import format_percentage, format_size
+from reproduction.report.formatting import NONE, format_percentage, format_size
 from reproduction.report.naming import format_short_name, link_panel
 from reproduction.report.pooling import POOLS, SIMPLE, Effect, count_lower, pool_groups
 from reproduction.report.verdict_rule import PAIRS, RULE
-from reproduction.report.verdicts import WORDS, CurvePair, JudgedPanel, format_difference, name_difference
+from reproduction.report.verdicts import (
+    WORDS,
+    CurvePair,
+    JudgedPanel,
+    format_difference,
+    list_readings,
+    name_difference,
+)
 
 PICTURE = "effects.png"
 
@@ -21,7 +28,7 @@ def make_findings(judged: Sequence[JudgedPanel], reading: str) -> list[Block]:
     pooled = pool_groups(judged, reading)
     return [
         Heading("What was found"),
-        *_summarize_findings(judged, reading, pooled),
+        *_summarize_findings(judged, reading),
         Heading("Claims", 3),
         tabulate_claims(judged),
         *(_make_pooled_section(judged, reading, pooled) if pooled else []),
@@ -31,24 +38,63 @@ def make_findings(judged: Sequence[JudgedPanel], reading: str) -> list[Block]:
     ]
 
 
-def _summarize_findings(judged: Sequence[JudgedPanel], reading: str, pooled: dict[str, list[Effect]]) -> list[Block]:
-    """The counts of verdicts, and the simple-regret panels in two sentences."""
+def _summarize_findings(judged: Sequence[JudgedPanel], reading: str) -> list[Block]:
+    """The verdicts of every reading, and what the panels of simple regret come to together."""
+    readings = list_readings(judged)
+    blocks: list[Block] = [Paragraph(_count_verdicts(judged, reading))]
+    if readings:
+        blocks.append(tabulate_words(judged, readings))
+    overall = tuple(text for each in readings if (text := _describe_overall(judged, each)))
+    if overall:
+        blocks += [
+            Paragraph(
+                "Over the panels of simple regret with baselines: in how many comparisons the SDF method's mean is the "
+                "lower one, and its regret relative to the baseline's, pooled, with the 95 % interval:"
+            ),
+            Listing(overall),
+        ]
+    return blocks
+
+
+def _describe_overall(judged: Sequence[JudgedPanel], reading: str) -> Text:
+    """One reading; empty where its panels of simple regret were not all run."""
+    effects = pool_groups(judged, reading).get(SIMPLE, [])
+    if not effects or any(effect.panels < len(POOLS[SIMPLE]) for effect in effects):
+        return ""
+    lower, of = count_lower(judged, reading)
+    words = "; ".join(
+        f"against {effect.baseline} {format_percentage(effect.mean.mean, effect.interval)} %, {effect.word}"
+        for effect in effects
+    )
+    return Code(reading), f": {lower} of {of}; {words}."
+
+
+def _count_verdicts(judged: Sequence[JudgedPanel], reading: str) -> str:
     words = [j.verdict.word for j in judged]
     counts = ", ".join(f"{words.count(word)} {word}" for word in WORDS if word in words)
-    blocks: list[Block] = [Paragraph(f"The claims of {len(judged)} panels, in the reading {reading}: {counts}.")]
-    if SIMPLE in pooled:
-        lower, of = count_lower(judged, reading)
-        effects = "; ".join(
-            f"against {effect.baseline} {format_percentage(effect.mean.mean, effect.interval)} %, {effect.word}"
-            for effect in pooled[SIMPLE]
-        )
-        blocks.append(
-            Paragraph(
-                f"Over the panels of simple regret with baselines, the SDF method's mean is lower in {lower} of {of} "
-                f"comparisons. Pooled, its regret relative to the baseline's, with the 95 % interval: {effects}."
-            )
-        )
-    return blocks
+    words_of = [[j.verdicts[r].word for r in j.readings if j.has_enough(r)] for j in judged if j.panel.claim]
+    several = [found for found in words_of if len(found) > 1]
+    same = sum(len(set(found)) == 1 for found in several)
+    alike = f" {same} of {len(several)} have the same verdict in all readings that were run:" if several else ""
+    return f"The claims of {len(judged)} panels, in the reading {reading}: {counts}.{alike}"
+
+
+def tabulate_words(judged: Sequence[JudgedPanel], readings: Sequence[str]) -> TableBlock:
+    """A row for every reading: the panels of each verdict."""
+    words = [word for word in WORDS if word != "not run"]
+    return TableBlock(
+        ("reading", *words),
+        tuple((reading, *(_list_panels(judged, reading, word) for word in words)) for reading in readings),
+    )
+
+
+def _list_panels(judged: Sequence[JudgedPanel], reading: str, word: str) -> str:
+    found = [j for j in judged if reading in j.verdicts and j.verdicts[reading].word == word]
+    named = (
+        format_short_name(j.panel).removeprefix("Fig. ") + ("" if j.has_enough(reading) else " (too few runs)")
+        for j in found
+    )
+    return ", ".join(named) or NONE
 
 
 # Claims -------------------------------------------------------------------------------------------------------------

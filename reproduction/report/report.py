@@ -11,6 +11,7 @@ from pathlib import Path
 from reproduction.archive import Archive
 from reproduction.panels import Panel
 from reproduction.report.appendix import make_appendix
+from reproduction.report.audit import make_audit_section
 from reproduction.report.choices import BEYOND_CHOICES, READINGS
 from reproduction.report.document import Block, CommandBlock, Heading, Listing, Paragraph, find_pictures
 from reproduction.report.findings import make_findings
@@ -18,7 +19,8 @@ from reproduction.report.html_page import render_html
 from reproduction.report.markdown import render_markdown
 from reproduction.report.naming import name_figure
 from reproduction.report.panel_section import make_panel_section
-from reproduction.report.sensitivity import make_choices_section
+from reproduction.report.published_check import make_published_section
+from reproduction.report.sensitivity import make_choices_section, make_open_section
 from reproduction.report.tables import tabulate_ranks
 from reproduction.report.verdicts import JudgedPanel, judge_panel
 
@@ -73,11 +75,15 @@ def make_report(
         Heading(TITLE, 1),
         *make_opening(judged, reading, out),
         *make_findings(judged, reading),
+        Heading("The choices that decide it"),
         *make_choices_section(judged, archive.curves),
+        *make_published_section(judged, archive.replayed),
+        *make_open_section(),
         *_make_figure_sections(judged),
         *_make_beyond_sections(further),
         *theory,
         *make_appendix(judged, further, archive.costs, archive.provenance),
+        *make_audit_section(archive.curves, archive.measurements, archive.replayed),
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from belated.comparison.statistics import summarize
-from reproduction.curves import PUBLISHED, Curves
+from reproduction.curves import Curves
 from reproduction.panels import Panel
 from reproduction.report.choices import OPEN, SAID
 from reproduction.report.document import Block, Heading, Listing, Paragraph, Strong, TableBlock, Text
@@ -20,6 +20,7 @@ from reproduction.report.verdicts import (
     compute_deciding_values,
     format_difference,
     judge_panel,
+    list_readings,
 )
 
 PERMUTED, PERMUTED_NAME = "-permuted", "task order permuted by seed"
@@ -27,23 +28,23 @@ CONTEXTUAL = ("fig4a", "fig4b", "fig4c", "fig4d")
 
 
 def make_choices_section(judged: Sequence[JudgedPanel], curves: Curves) -> list[Block]:
-    """What the paper says and leaves open, and what hangs on it."""
+    """How the findings hang on what the paper leaves open; nothing where one reading was run, and no other choice."""
     readings = list_readings(judged)
     return [
-        Heading("The choices that decide it"),
-        Paragraph("What the paper says of its experiments, and the runs follow:"),
-        Listing(SAID),
-        Paragraph("What it leaves open, and what was chosen:"),
-        Listing(OPEN),
         *(_make_reading_sections(judged, readings) if len(readings) > 1 else []),
         *_make_contextual_section(judged, curves),
     ]
 
 
-def list_readings(judged: Sequence[JudgedPanel]) -> list[str]:
-    """All readings that were run, in the order of the panels; the authors' own runs come last."""
-    found = list(dict.fromkeys(reading for j in judged for reading in j.readings))
-    return [*found, *([PUBLISHED] if any(PUBLISHED in j.lines for j in judged) else [])]
+def make_open_section() -> list[Block]:
+    """What the paper says and leaves open, and what was chosen."""
+    return [
+        Heading("What the paper says and leaves open", 3),
+        Paragraph("What the paper says of its experiments, and the runs follow:"),
+        Listing(SAID),
+        Paragraph("What it leaves open, and what was chosen:"),
+        Listing(OPEN),
+    ]
 
 
 # By reading ---------------------------------------------------------------------------------------------------------

@@ -264,6 +264,10 @@ class JudgedPanel:
         """On the panel's first reading."""
         return self.verdicts.get(self.first, ClaimVerdict("not run", ""))
 
+    def has_enough(self, reading: str) -> bool:
+        """Whether every comparison of a reading has the fewest pairs that can decide one."""
+        return all(pair.decides.pairs >= FEWEST for pair in self.pairs[reading])
+
     @property
     def last(self) -> int:
         """T, as run; 0 when nothing was."""
@@ -278,3 +282,9 @@ def judge_panel(panel: Panel, curves: Curves) -> JudgedPanel:
         return JudgedPanel(panel, lines, {}, {})
     compared = {reading: compare_curve_pairs(panel, claim, found) for reading, found in lines.items()}
     return JudgedPanel(panel, lines, compared, {r: reach_verdict(panel, claim, found) for r, found in compared.items()})
+
+
+def list_readings(judged: Sequence[JudgedPanel]) -> list[str]:
+    """All readings that were run, in the order of the panels; the authors' own runs come last."""
+    found = list(dict.fromkeys(reading for j in judged for reading in j.readings))
+    return [*found, *([PUBLISHED] if any(PUBLISHED in j.lines for j in judged) else [])]

@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -12,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import belated
-from reproduction.archive import Archive, write_archive
+from reproduction.archive import Archive, Provenance, read_archive, write_archive
 from reproduction.commands import FOLDER, KEPT, main
-from reproduction.panels import ALL_PANELS, PANELS, Panel
+from reproduction.panels import ALL_PANELS, PANELS
 from reproduction.runs_folder import hold_folder
 from tests.reproduction.made_up_curves import make_curves
 
@@ -27,7 +28,8 @@ def shell(*words: str) -> Result:
 def shorter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Quick passes of a few iterations."""
     for name, panel in PANELS.items():
-        monkeypatch.setitem(PANELS, name, Panel(**{**panel.__dict__, "quick": 11}))
+        for panels in (PANELS, ALL_PANELS):
+            monkeypatch.setitem(panels, name, replace(panel, quick=11))
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,6 +117,28 @@ def test_without_runs_the_kept_curves_are_reported_again(tmp_path: Path, monkeyp
     assert Path("elsewhere/results/fig1c.png").exists()
     FOLDER.mkdir()  # runs of one's own come first
     assert "there are no runs in paper-runs" in shell("report").output
+
+
+def test_kept_runs_are_unpacked_added_to_and_reported(
+    tmp_path: Path, shorter: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "there are no kept runs in reproduction/results; go to a checkout" in shell("unpack").output
+    quick = replace(PANELS["fig1c"], iterations=11, runs={"text": 60})
+    kept = Archive(curves=make_curves([quick], seeds=2), provenance=Provenance(("before",), (), ("a note",)))
+    write_archive(KEPT, kept)
+    unpacked = shell("unpack", "--folder", "mine")
+    assert unpacked.output == "6 runs of reproduction/results put into mine\n"
+    assert "0 runs of" in shell("unpack", "--folder", "mine").output
+    more = shell("run", "fig1c", "--quick", "--workers", "1", "--folder", "mine")
+    assert "6 runs of 9 are there already." in more.output
+    assert shell("report", "--folder", "mine", "--out", "reproduction").exit_code == 0
+    joined = read_archive(KEPT)
+    assert {line.seeds for key, line in joined.curves.items() if key.panel == "fig1c"} == {(0, 1, 2)}
+    for key, line in kept.curves.items():
+        assert joined.curves[key].simple[:2].tolist() == line.simple.tolist()
+    assert joined.provenance.commands == ("before", "python -m reproduction run fig1c --quick")
+    assert joined.provenance.notes == ("a note",)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -7,7 +7,15 @@ import pytest
 
 import belated
 from reproduction.panel_run import RunResult
-from reproduction.runs_folder import collect_curves, find_missing, locate_curve, read_run_costs, run_jobs
+from reproduction.runs_folder import (
+    collect_curves,
+    find_missing,
+    locate_curve,
+    read_run_costs,
+    run_jobs,
+    unpack_runs,
+)
+from tests.reproduction.made_up_curves import are_same
 from tests.reproduction.small_runs import make_job, make_url
 
 
@@ -43,3 +51,23 @@ def test_curves_of_different_lengths_are_collected_as_far_as_the_shortest(tmp_pa
     assert line.seeds == (0, 1)
     assert line.iterations.tolist() == list(range(1, 10))
     assert line.simple[1] == pytest.approx(heard[1].run.simple[:9], rel=1e-9)
+
+
+def test_recorded_runs_are_added_to_as_if_they_had_been_made_in_the_folder(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    heard: list[RunResult] = []
+    wanted = [make_job(seed=seed) for seed in (0, 1)]
+    run_jobs(wanted[:1], first, make_url(first), 1, heard.append)
+    recorded, costs = collect_curves(first), read_run_costs(first)
+    run_jobs([replace(wanted[0], iterations=3)], second, make_url(second), 1, heard.append)  # shorter
+    assert unpack_runs(second, recorded, costs) == 1
+    assert unpack_runs(second, recorded, costs) == 0
+    assert are_same(collect_curves(second), recorded)
+    assert len(read_run_costs(second)) == 2
+    assert find_missing(second, wanted) == wanted[1:]
+    run_jobs(wanted[1:], second, make_url(second), 1, heard.append)
+    (line,) = collect_curves(second).values()
+    assert line.seeds == (0, 1)
+    assert line.simple[0].tolist() == next(iter(recorded.values())).simple[0].tolist()

@@ -1,6 +1,7 @@
 """The findings: a row for every comparison, the counts, and the pooled lines."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -9,9 +10,9 @@ from reproduction.panels import PANELS
 from reproduction.report.document import Picture, TableBlock, extract_text
 from reproduction.report.findings import make_findings, tabulate_claims, tabulate_pooled
 from reproduction.report.markdown import render_markdown
-from reproduction.report.pooling import pool_groups
+from reproduction.report.pooling import POOLS, SIMPLE, count_lower, pool_groups
 from reproduction.report.verdict_rule import RULE
-from reproduction.report.verdicts import JudgedPanel, judge_panel
+from reproduction.report.verdicts import WORDS, JudgedPanel, judge_panel
 from tests.reproduction.made_up_curves import make_curves
 
 pytest.importorskip("matplotlib")
@@ -66,12 +67,41 @@ def test_the_section_counts_verdicts_and_lower_means(judged: list[JudgedPanel]) 
     assert words.count("not run") == 1
     assert f"The claims of 4 panels, in the reading text: {words.count('supported')} supported" in text
     assert "1 not run." in text
-    assert "the SDF method's mean is lower in 2 of 2 comparisons." in text
+    assert "Over the panels of simple regret" not in text  # not all of them were run
     assert [block.name for block in blocks if isinstance(block, Picture)] == ["effects.png"]
     assert all(extract_text(line)[:30] in text for line in RULE)
+
+
+def test_every_reading_has_its_verdicts_and_its_pooled_line() -> None:
+    panels = [replace(PANELS[name], iterations=30, runs={"text": 5, "heard": 5}) for name in POOLS[SIMPLE]]
+    curves = make_curves(panels, seeds=5)
+    everywhere = [judge_panel(panel, curves) for panel in panels]
+    blocks = make_findings(everywhere, "text")
+    text = render_markdown(blocks)
+    for reading in ("text", "heard"):
+        lower, of = count_lower(everywhere, reading)
+        assert of == 32
+        assert f"\n- `{reading}`: {lower} of 32; against ignoring " in text
+    words = next(block for block in blocks if isinstance(block, TableBlock))
+    rows = list_texts(words)
+    assert [row[0] for row in rows] == ["text", "heard"]
+    for row, reading in zip(rows, ("text", "heard"), strict=True):
+        named = {name: word for word, cell in zip(WORDS, row[1:], strict=False) for name in cell.split(", ")}
+        assert {j.panel.name: j.verdicts[reading].word for j in everywhere} == {
+            f"fig{name}": word for name, word in named.items() if name != "—"
+        }
+    same = sum(j.verdicts["text"].word == j.verdicts["heard"].word for j in everywhere)
+    assert f"{same} of 16 have the same verdict in all readings that were run:" in text
 
 
 def test_without_runs_there_is_nothing_to_pool() -> None:
     blocks = make_findings([judge_panel(panel, {}) for panel in SHOWN], "text")
     assert not any(isinstance(block, Picture) for block in blocks)
     assert "4 not run." in render_markdown(blocks)
+
+
+def test_a_verdict_on_too_few_runs_is_marked() -> None:
+    few = [judge_panel(SHOWN[1], make_curves([SHOWN[1]], seeds=3))]
+    assert "1c (too few runs)" in render_markdown(make_findings(few, "text"))
+    enough = [judge_panel(SHOWN[1], make_curves([SHOWN[1]], seeds=5))]
+    assert "too few runs" not in render_markdown(make_findings(enough, "text"))

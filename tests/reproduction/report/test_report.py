@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reproduction.archive import COSTS, CURVES, PROVENANCE, Archive, Provenance, read_archive, write_archive
-from reproduction.commands import KEPT, THEORY_FILE
+from reproduction.commands import KEPT
 from reproduction.curves import Curves
 from reproduction.panels import BEYOND, PANELS, Claim
 from reproduction.report.document import Block, Heading, Paragraph, TableBlock, extract_text, make_slug
@@ -16,7 +16,6 @@ from reproduction.report.markdown import render_markdown
 from reproduction.report.naming import format_title
 from reproduction.report.report import PAGE, RESULTS, TEXT, make_report, write_report
 from reproduction.theory.experiments import make_section
-from reproduction.theory.measurements import read_measurements
 from tests.reproduction.made_up_curves import make_beyond_panel, make_costs, make_curves, make_panel, make_published
 from tests.reproduction.report.page_reader import PageReader
 
@@ -151,13 +150,13 @@ MOST_COLUMNS = 7
 
 def make_kept_report() -> list[Block]:
     """The report of the curves that are kept, as the command makes it."""
-    kept = ROOT / KEPT
+    archive = read_archive(ROOT / KEPT)
     return make_report(
         list(PANELS.values()),
-        read_archive(kept),
+        archive,
         out=KEPT.parent.as_posix(),
         beyond=list(BEYOND.values()),
-        theory=make_section(read_measurements(kept / THEORY_FILE)),
+        theory=make_section(archive.measurements),
     )
 
 
