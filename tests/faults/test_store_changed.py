@@ -18,6 +18,7 @@ from belated.errors import StoreChanged, Unreadable
 from belated.record.check import check
 from belated.record.events import Amended, Event, Reopened
 from belated.record.ledger import open_store
+from belated.record.ledger.headers import RESTS, read_mode
 from belated.record.ledger.sqlite import SQLiteStore
 from belated.record.repair import repair
 from tests.faults.client import NAME, create, fill
@@ -356,6 +357,22 @@ if __name__ == "__main__":
     copy = tmp_path / "copy.db"
     shutil.copy(here.path, copy)
     assert sound(f"sqlite:///{copy}").trials == 13
+
+
+@pytest.mark.parametrize("end", ["", "raise SystemExit(0)", "del study"])
+def test_a_program_that_ends_leaves_everything_in_the_file(here: Lab, tmp_path: Path, end: str) -> None:
+    """It says nothing of the end, as a notebook's or a script's study."""
+    script = f"""
+from tests.faults.client import create
+study, second = create({here.url!r}), create({here.url!r})
+second.tell(study.ask(), 0.5)
+{end}
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT, env=ENV)
+    assert read_mode(here.path) == RESTS
+    copy = tmp_path / "copy.db"
+    shutil.copy(here.path, copy)
+    assert sound(f"sqlite:///{copy}").trials == 1
 
 
 def test_a_lab_that_rests_is_one_file(tmp_path: Path) -> None:

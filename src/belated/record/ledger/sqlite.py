@@ -305,7 +305,10 @@ class SQLiteStore:
 
     def _explain_errors(self, error: Exception, verb: str) -> BelatedError:
         """One sentence for the user: the file is damaged, or the disk failed."""
-        broken = str(error).startswith(("no such table", "no such column", "Could not decode"))
+        reason = str(error)
+        broken = (
+            reason.startswith(("no such table", "no such column", "Could not decode")) or "already exists" in reason
+        )
         if broken or not isinstance(error, sqlite3.OperationalError):
             return Unreadable(f"the file {self.path} is damaged ({error})")
         return Unreachable(f"the file {self.path} could not be {verb} ({error}); try again when that is fixed")
@@ -317,11 +320,17 @@ class SQLiteStore:
             try:
                 # Under the lock: of two that close at once, each would leave the checkpoint to the other.
                 with self.hold_first(WRITES):
-                    self._finalizer()
+                    self._close_connection()
             except BelatedError:
-                self._finalizer()
+                self._close_connection()
             self._connection = None
             forget_others([one._file for one in list(_stores) if one._connection is not None])
+
+    def _close_connection(self) -> None:
+        kept = self._finalizer.detach()
+        if kept is not None:
+            _, close, words, _ = kept
+            close(*words)  # a call of the finalizer itself does nothing while the interpreter ends
 
     @property
     def connection(self) -> sqlite3.Connection:
