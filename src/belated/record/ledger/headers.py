@@ -28,7 +28,7 @@ def read_mode(path: Path) -> bytes:
     return os.pread(_descriptors[file], len(RESTS), MODE)
 
 
-def forget_others(used: Container[FileId]) -> None:
+def forget_others(used: Container[FileId | None]) -> None:
     """Close what belongs to files that no store uses any more."""
     for file in [one for one in _descriptors if one not in used]:
         os.close(_descriptors.pop(file))
