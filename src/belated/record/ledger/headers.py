@@ -16,10 +16,13 @@ FileId = tuple[int, int]  # device and inode
 _descriptors: dict[FileId, int] = {}
 
 
-def read_mode(path: Path) -> bytes:
-    """RESTS, IN_USE, or what else is there; nothing where the file is empty."""
-    found = os.stat(path)
-    file = found.st_dev, found.st_ino
+def read_mode(path: Path, file: FileId | None = None) -> bytes:
+    """RESTS, IN_USE, or what else is there; nothing where the file is empty.
+
+    file  which one the path names, if that is known"""
+    if file is None:
+        found = os.stat(path)
+        file = found.st_dev, found.st_ino
     if file not in _descriptors:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         opened = os.fstat(fd)

@@ -25,7 +25,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from belated.errors import BelatedError, InvalidInput, StoreChanged, Taken, Unavailable, Unreachable, Unreadable
@@ -384,8 +384,8 @@ class SQLiteStore:
                 share_log(self.path)
                 _publish(connection, moved)
                 self._awake = True
-            elif self._log is not None:
-                self._check_path()  # before SQLite puts anything into another file
+            elif self._log is not None and not self._is_whole():  # SQLite would put the log into another file
+                self._refuse_changed()
             with self._transact(connection):
                 moved = self._claim_name(connection)
                 yield connection
@@ -417,17 +417,22 @@ class SQLiteStore:
 
     def _check_path(self) -> None:
         """Nothing is acknowledged that the path does not show."""
-        try:
-            same = self._identify() == self._file and self._identify_log() == self._log
-            same = same and read_mode(self.path) in ((IN_USE,) if self._awake else (RESTS, IN_USE))
-        except (Unreachable, OSError):
-            same = False
-        if not same:
-            self.close()
-            raise StoreChanged(
-                f"{self.shown}, or its write-ahead log, was deleted, moved or replaced while it was open; "
-                "what was written last is not in it"
-            )
+        with suppress(Unreachable, OSError):
+            if self._identify() == self._file and self._is_whole():
+                return
+        self._refuse_changed()
+
+    def _is_whole(self) -> bool:
+        """Whether the log is its own, and the header says that there is one."""
+        modes = (IN_USE,) if self._awake else (RESTS, IN_USE)
+        return self._identify_log() == self._log and read_mode(self.path, self._file) in modes
+
+    def _refuse_changed(self) -> NoReturn:
+        self.close()
+        raise StoreChanged(
+            f"{self.shown}, or its write-ahead log, was deleted, moved or replaced while it was open; "
+            "what was written last is not in it"
+        )
 
     def _claim_name(self, connection: sqlite3.Connection) -> bool:
         """Two names of one file have two write-ahead logs: whoever uses the second would not see the first one's.
