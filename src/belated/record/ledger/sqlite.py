@@ -461,7 +461,7 @@ class SQLiteStore:
         newest = max(steps := read_migrations("sqlite.sql"))
         try:
             with hold(_using):
-                had_log, connection = has_events_in_log(self.path), self.connection
+                had_log, connection = has_log(self.path), self.connection
                 connection.execute("BEGIN")  # in one transaction: another process may be creating the tables
                 (application,) = connection.execute("PRAGMA application_id").fetchone()
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -510,12 +510,13 @@ class SQLiteStore:
         self._connection = None
         other = Path(kept[0][0])
         self._refuse_second_name(other)
-        if had_log:
+        moved_away = not other.exists() and has_events_in_log(other)
+        if had_log and (has_events_in_log(self.path) or not moved_away):  # to look at the file makes an empty log
             return
         with suppress(Unreachable), self.hold_first(WRITES):
             if has_events_in_log(self.path):  # somebody began to use it at this moment
                 return
-        if not other.exists() and has_log(other):
+        if moved_away:
             raise Unreachable(
                 f"{self._name} was moved away from its newest events, which are in {other}-wal; "
                 "move that file along too"
