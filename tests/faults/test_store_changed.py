@@ -13,12 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from belated import BelatedError, Real, Study, Unreachable
+from belated import BelatedError, Real, Study, Unreachable, backup
 from belated.errors import StoreChanged, Unreadable
 from belated.record.check import check
-from belated.record.events import Amended, Event
+from belated.record.events import Amended, Event, Reopened
 from belated.record.ledger import open_store
+from belated.record.ledger.headers import RESTS, read_mode
 from belated.record.ledger.sqlite import SQLiteStore
+from belated.record.repair import repair
 from tests.faults.client import NAME, create, fill
 from tests.faults.world import ENV, ROOT, Lab, lab, sound
 from tests.support.refusals import refusal
@@ -77,9 +79,13 @@ def test_every_call_notices_that_the_store_went_back(url: str, call: str) -> Non
     assert len(study.trials()) == 1
 
 
-def replace_store(old: Lab, new: Lab) -> None:
-    for path in old.folder.glob("lab.db-[ws]*"):
+def remove_log(here: Lab) -> None:
+    for path in here.folder.glob("lab.db-[ws]*"):
         path.unlink()
+
+
+def replace_store(old: Lab, new: Lab) -> None:
+    remove_log(old)
     os.replace(new.path, old.path)
 
 
@@ -151,6 +157,46 @@ def test_a_file_that_is_no_longer_whole_acknowledges_nothing(here: Lab, how: str
         study.tell(trial, 0.5)
 
 
+@pytest.mark.parametrize("crashed", [False, True])
+@pytest.mark.parametrize("how", ["copied", "moved"])
+def test_a_backup_put_over_a_store_in_use_is_not_mixed_with_its_log(
+    here: Lab, tmp_path: Path, how: str, crashed: bool
+) -> None:
+    """SQLite would take the log of the old file for the newest part of the new one."""
+    study, ledger = create(here.url), open_store(here.url).ledger(NAME)
+    study.ask()
+    monday = tmp_path / "monday.db"
+    backup(here.url, monday)
+    later = [Reopened(reason="x" * 900, at=1.0) for _ in range(3000)]
+    for start in range(0, len(later), 500):  # more than SQLite keeps in a log before it puts it into the file
+        ledger.append(later[start : start + 500])
+    assert study.rounds == 1
+    if crashed:
+        shutil.copytree(here.folder, tmp_path / "then")
+        study.disconnect()
+        ledger.close()
+        for path in (tmp_path / "then").iterdir():
+            shutil.copy(path, here.folder)
+    if how == "copied":
+        shutil.copy(monday, here.path)
+    else:
+        shutil.copy(monday, here.folder / "new.db")
+        os.replace(here.folder / "new.db", here.path)
+    words = "was put in the place of another one, whose newest events are in the -wal beside it"
+    assert words in ask_elsewhere(here.path)
+    for call in (study.ask, lambda: study.tell(1, 0.5), study.ask):
+        assert words in refusal(Unreachable, call)  # type: ignore[arg-type]
+    assert here.path.read_bytes() == monday.read_bytes()
+    if how == "copied" and not crashed:
+        return  # whoever closes the file last still writes its log into it
+    study.disconnect()
+    assert repair(here.url, tmp_path / "sound.db").events == 1
+    remove_log(here)
+    assert "went back in time" in refusal(StoreChanged, study.ask)
+    assert study.ask().number == 2
+    assert sound(here.url).trials == 2
+
+
 def ask_elsewhere(path: Path) -> str:
     """What another process is answered, which then ends without closing anything."""
     script = f"""
@@ -205,6 +251,18 @@ def test_a_file_that_is_moved_without_its_log_says_so(here: Lab) -> None:
     )
     here.path.with_name("lab.db-wal").rename(moved.with_name("moved.db-wal"))
     assert ask_elsewhere(moved) == "2"
+
+
+def test_a_file_that_is_moved_without_its_log_says_so_though_somebody_still_has_it_open(here: Lab) -> None:
+    study = create(here.url)
+    study.ask()
+    moved = here.folder / "moved.db"
+    here.path.rename(moved)
+    for _ in range(2):
+        assert "was moved away from its newest events, which are in" in ask_elsewhere(moved)
+    moved.rename(here.path)
+    assert study.ask().number == 2
+    sound(here.url)
 
 
 @pytest.mark.parametrize("flips", [60, pytest.param(1500, marks=pytest.mark.long)])
@@ -299,6 +357,22 @@ if __name__ == "__main__":
     copy = tmp_path / "copy.db"
     shutil.copy(here.path, copy)
     assert sound(f"sqlite:///{copy}").trials == 13
+
+
+@pytest.mark.parametrize("end", ["", "raise SystemExit(0)", "del study"])
+def test_a_program_that_ends_leaves_everything_in_the_file(here: Lab, tmp_path: Path, end: str) -> None:
+    """It says nothing of the end, as a notebook's or a script's study."""
+    script = f"""
+from tests.faults.client import create
+study, second = create({here.url!r}), create({here.url!r})
+second.tell(study.ask(), 0.5)
+{end}
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT, env=ENV)
+    assert read_mode(here.path) == RESTS
+    copy = tmp_path / "copy.db"
+    shutil.copy(here.path, copy)
+    assert sound(f"sqlite:///{copy}").trials == 1
 
 
 def test_a_lab_that_rests_is_one_file(tmp_path: Path) -> None:

@@ -211,6 +211,7 @@ def execute(url: str, statement: str) -> None:
 DAMAGES = {
     "UPDATE {}events SET body = replace(body, '0.5', '0.7') WHERE position = 4": "event 4: it is not as it was written",
     "DELETE FROM {}events WHERE position = 4": "event 4: it is missing",
+    "DELETE FROM {}events WHERE position = 1": "event 1: it is missing",
     "DELETE FROM {}events WHERE position = 9": "event 9: it is missing; there were 9",
     "UPDATE {}studies SET spec = replace(spec, 'maximize', 'minimize')": "event 1: it is not as it was written",
 }
@@ -224,6 +225,14 @@ def test_a_damaged_store_is_not_backed_up(url: str, file: Path, damage: str) -> 
     assert text.startswith(f"lab in {url} is damaged ({DAMAGES[damage]}")
     assert not file.exists()
     assert [path.name for path in file.parent.glob(".*")] == []
+
+
+def test_what_cannot_be_read_is_said_of_the_store_and_not_of_the_copy(tmp_path: Path, file: Path) -> None:
+    url = f"sqlite:///{tmp_path}/lab.db"
+    fill(url).disconnect()
+    execute(url, "UPDATE {}events SET body = CAST(x'ff' AS TEXT) WHERE position = 4")
+    text = refusal(Unreadable, lambda: belated.backup(url, file))
+    assert text.startswith(f"the file {tmp_path}/lab.db is damaged (Could not decode")
 
 
 def test_a_damaged_backup_is_not_restored(tmp_path: Path, file: Path) -> None:

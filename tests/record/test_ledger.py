@@ -187,3 +187,39 @@ def test_the_asking_lock_dies_with_its_process(url: str) -> None:
         each.close()
     os.close(ready_in)
     os.close(ready_out)
+
+
+def test_asks_of_different_studies_do_not_wait_for_each_other(url: str) -> None:
+    """In this process and in another one."""
+    store = open_store(url, create=True)
+    store.create("slow", SPEC)
+    store.create("quick", SPEC)
+
+    def ask(number: int) -> None:
+        other = open_store(url)
+        with other.ledger("quick").lock_asks() as turn:
+            turn.append([asked(number)])
+        other.close()
+
+    out, into = os.pipe()
+
+    def hold() -> None:
+        with open_store(url).ledger("slow").lock_asks():
+            os.write(into, b"!")
+            signal.pause()
+
+    holder = fork(hold)
+    try:
+        os.read(out, 1)
+        for number, work in ((1, ask), (2, lambda two: wait(fork(lambda: ask(two))))):
+            thread = threading.Thread(target=work, args=(number,), daemon=True)
+            thread.start()
+            thread.join(30)
+            assert not thread.is_alive()
+    finally:
+        os.kill(holder, signal.SIGKILL)
+        wait(holder)
+        os.close(out)
+        os.close(into)
+    assert len(everything(store.ledger("quick"))) == 2
+    store.close()

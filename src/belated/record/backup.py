@@ -86,7 +86,8 @@ def backup(url: str, file: str | os.PathLike[str]) -> BackupReport:
                 place.use_studies(lambda shelf: _write_studies(shelf, beside, where))
         finally:
             place.close()
-        written = _use_file(beside, lambda shelf: _verify_studies(shelf, where))
+        with _name_file(beside, place.path if isinstance(place, SQLiteStore) else path):
+            written = _use_file(beside, lambda shelf: _verify_studies(shelf, where))
         if isinstance(place, SQLiteStore):
             _take_mode(beside, place.path)
     heads = tuple(f"{name}: head {head if head.position else 0}" for name, head in written.items())
@@ -158,10 +159,17 @@ def _open_copy(path: Path) -> Iterator[Path]:
     """A copy of a file, which is only read: opening one may change it."""
     with tempfile.TemporaryDirectory(prefix="belated-restore-") as folder:
         copy = copy_files(path.absolute(), Path(folder).resolve())
-        try:
+        with _name_file(copy, path):
             yield copy
-        except BelatedError as error:
-            raise type(error)(str(error).replace(str(copy), str(path))) from None
+
+
+@contextmanager
+def _name_file(copy: Path, path: Path) -> Iterator[None]:
+    """What is wrong with a copy is said of the file itself."""
+    try:
+        yield
+    except BelatedError as error:
+        raise type(error)(str(error).replace(str(copy), str(path))) from None
 
 
 def _use_file(path: Path, work: Callable[[Shelf], Result], *, create: bool = False) -> Result:

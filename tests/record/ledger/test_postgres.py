@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import belated
-from belated import Real, Study
+from belated import Real, Study, check
 from belated.errors import Unreachable, Unreadable
 from belated.record.ledger import open_store
 from tests.contracts.ledger import Handles, LedgerContract, asked, everything, open_handles
@@ -93,3 +93,22 @@ def test_a_server_that_does_not_answer_is_not_waited_for_long(
     assert text == f"the server of postgresql://ann:***@h/lab{stated} cannot be reached (no answer)"
     assert set(asked_for) == {limit}
     assert 0 < sum(slept) <= 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "more"),
+    [
+        ("index", "belated_events_once", ""),
+        ("index", "belated_events_tokens", ""),
+        ("index", "belated_studies_identity", ""),
+        ("table", "belated_snapshots", ""),
+        ("function", "belated_turn", "(INTEGER, INTEGER, INTEGER, TEXT, TEXT, BIGINT)"),
+    ],
+)
+def test_what_is_missing_of_the_schema_is_found(postgres_url: str, kind: str, name: str, more: str) -> None:
+    open_store(postgres_url).close()
+    assert check(postgres_url).ok
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(f"DROP {kind} {name}{more}".encode())
+    findings = check(postgres_url).findings
+    assert [finding.sentence for finding in findings] == [f"the {kind} {name} is missing"]

@@ -186,6 +186,19 @@ def test_a_copy_that_is_made_by_belated_lets_go_of_no_lock(path: Path) -> None:
     assert check(f"sqlite:///{path}").trials == 4
 
 
+def test_whoever_looks_at_the_header_lets_go_of_no_lock(path: Path) -> None:
+    """The same: every write looks, and to others the file must not seem to be unused."""
+    study, second = create(path), create(path)
+    second.ask()
+    second.disconnect()
+    study.ask()
+    script = f"import fcntl; fcntl.lockf(open({str(path)!r}, 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+    ran = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    assert "BlockingIOError" in ran.stderr
+    study.disconnect()
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
 def test_a_second_name_of_a_file_in_use_is_not_put_to_rest(path: Path) -> None:
     script = f"""
 import os

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from belated import InvalidInput, Real, Study, Unreachable, Unreadable
+from belated import InvalidInput, Real, Study, Unreachable, Unreadable, check
 from belated.record.ledger import open_store
 from tests.support.refusals import refusal
 
@@ -22,6 +22,19 @@ def test_a_negative_schema(tmp_path: Path) -> None:
         connection.execute("PRAGMA user_version = -5")
     connection.close()
     assert refusal(Unreadable, lambda: open_store(url)) == f"the file {tmp_path}/lab.db is damaged (its schema is -5)"
+
+
+def test_a_text_that_is_no_text(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study = Study.create(url, "lab", space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    study.ask()
+    study.disconnect()
+    with sqlite3.connect(tmp_path / "lab.db") as connection:
+        connection.execute("UPDATE events SET body = CAST(x'ff' AS TEXT)")
+    connection.close()
+    text = refusal(Unreadable, lambda: Study.open(url, "lab"))
+    assert text.startswith(f"the file {tmp_path}/lab.db is damaged (Could not decode to UTF-8 column 'body'")
+    assert not check(url).ok
 
 
 @pytest.mark.parametrize("answer", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])

@@ -77,7 +77,16 @@ BROKEN = (  # the tables are missing, made by halves, or other people's
 )
 WAITING = "SELECT 1 FROM belated_studies WHERE id = %s FOR UPDATE"
 WRITTEN = "SELECT position, hash FROM belated_events WHERE study = %s AND token = %s ORDER BY position DESC LIMIT 1"
-TOKENS = "belated_events_tokens"  # the index that keeps a write from being written twice
+# What the schema makes.
+TABLES = tuple(f"belated_{name}" for name in ("schema", "studies", "events", "tombstones", "snapshots"))
+INDEXES = (*(f"belated_events_{name}" for name in ("pkey", "once", "keys", "tokens")), "belated_studies_identity")
+FUNCTIONS = tuple(f"belated_{name}" for name in ("append", "append_about", "read", "queue", "turn"))
+MISSING: LiteralString = """
+SELECT 'table', name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL
+UNION ALL SELECT 'index', name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL
+UNION ALL SELECT 'function', name FROM unnest(%s::text[]) AS name
+    WHERE NOT EXISTS (SELECT 1 FROM pg_proc WHERE proname = name AND pg_function_is_visible(oid))
+"""
 # One function and one round trip for any number of events; it commits by itself. The events are sent as JSON, which is
 # cheaper to build than PostgreSQL's arrays.
 APPEND = "SELECT a.written, a.last_position, a.last_hash, a.between_them FROM belated_append(%s, %s, %s, %s, %s) AS a"
@@ -335,17 +344,15 @@ class PostgresStore:
         return began + [str(each) for each in self.use_studies(Shelf.list_tombstones)]
 
     def faults(self) -> list[str]:
-        """Positions that do not match the number of events, and declared indexes that are missing."""
+        """Positions that do not match the number of events, and what the schema has made and is missing."""
         counted: LiteralString = (
             "SELECT name FROM belated_studies AS s WHERE position <> "
             "(SELECT count(*) FROM belated_events AS e WHERE e.study = s.id) ORDER BY name"
         )
-        there: LiteralString = "SELECT indexname FROM pg_indexes WHERE tablename = 'belated_events'"
         wrong = self.run(lambda c: c.execute(counted).fetchall())
-        indexes = {name for (name,) in self.run(lambda c: c.execute(there).fetchall())}
-        declared = ("belated_events_pkey", "belated_events_once", "belated_events_keys", TOKENS)
+        missing = self.run(lambda c: c.execute(MISSING, (list(TABLES), list(INDEXES), list(FUNCTIONS))).fetchall())
         return [f"positions of {name} do not count its events" for (name,) in wrong] + [
-            f"the index {name} is missing" for name in declared if name not in indexes
+            f"the {kind} {name} is missing" for kind, name in missing
         ]
 
     def close(self) -> None:

@@ -2,7 +2,8 @@
 
 The file's header says which of the two it is (its journal mode). It is changed before there is a log, and changed back
 after the log is gone, when the last one closes the file. So a file that says "in use" and has no log is a copy without
-its newest events. A file that rests can be read where nothing may be written.
+its newest events, and one that says "rests" beside a log was put in the place of another file. A file that rests can be
+read where nothing may be written.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
+
+from belated.record.ledger.headers import RESTS, FileId, read_mode
 
 
 def wake(connection: sqlite3.Connection) -> None:
@@ -30,10 +33,10 @@ def put_to_rest(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA journal_mode = DELETE")
 
 
-def close_and_rest(connection: sqlite3.Connection, path: Path, file: tuple[int, int]) -> None:
+def close_and_rest(connection: sqlite3.Connection, path: Path, file: FileId) -> None:
     """Close a file; put it to rest if its name is still its own, and not that of another file with a log.
 
-    file  device and inode of what is open"""
+    file  what is open"""
     with suppress(OSError):
         found = path.stat()
         if (found.st_dev, found.st_ino) == file:
@@ -54,6 +57,18 @@ def find_log(path: Path, ending: str = "-wal") -> Path:
 
 def has_log(path: Path) -> bool:
     return find_log(path).exists()
+
+
+def has_events_in_log(path: Path) -> bool:
+    """Whether there is a log in which something was written; looking at a file that is in use makes an empty one."""
+    with suppress(FileNotFoundError):
+        return find_log(path).stat().st_size > 0
+    return False
+
+
+def has_log_of_another(path: Path) -> bool:
+    """Whether the log beside a file is not its own: SQLite would take it for the newest part of the file."""
+    return has_events_in_log(path) and read_mode(path) == RESTS
 
 
 def share_log(path: Path) -> None:

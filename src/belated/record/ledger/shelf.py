@@ -38,7 +38,8 @@ class WholeStudy(NamedTuple):
 
     def verify(self, where: str) -> None:
         """Go through its events, from the first to the head; the first one that does not fit is named."""
-        first = (*self.rows[0].columns, self.rows[0].hash) if self.rows else (None,) * 6
+        begins = bool(self.rows) and self.rows[0].position == 1
+        first = (*self.rows[0].columns, self.rows[0].hash) if begins else (None,) * 6
         parse_spec((self.origin.identity, self.origin.spec, *self.head, *first), where)
         for _ in read_on(self.rows, self.heads[0], self.head, where):
             pass

@@ -25,7 +25,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from belated.errors import BelatedError, InvalidInput, StoreChanged, Taken, Unavailable, Unreachable, Unreadable
@@ -50,11 +50,14 @@ from belated.record.ledger.chain import (
     read_parts,
     require_beside,
 )
+from belated.record.ledger.headers import IN_USE, RESTS, FileId, forget_others, read_mode
 from belated.record.ledger.passwords import mask_password
 from belated.record.ledger.rest import (
     close_and_rest,
     find_log,
+    has_events_in_log,
     has_log,
+    has_log_of_another,
     is_awake,
     is_frozen,
     put_to_rest,
@@ -107,6 +110,7 @@ def _close_all() -> None:
     """Close what is open, in order: the last process out leaves everything in the file itself."""
     for one in list(_stores):
         one.close()
+    forget_others(())
 
 
 def _close_before_fork() -> None:
@@ -154,7 +158,7 @@ def copy_files(path: Path, folder: Path) -> Path:
             _close_all()  # whoever closes any descriptor of a file loses all of its locks on it
             with hold_first(os.path.realpath(path), WRITES) if locked else nullcontext():
                 shutil.copy(path, folder / path.name)
-                for ending in ("-wal", "-journal"):
+                for ending in ("-journal",) if has_log_of_another(path) else ("-wal", "-journal"):
                     if (log := find_log(path, ending)).exists():
                         shutil.copy(log, folder / f"{path.name}{ending}")
     except OSError as error:
@@ -168,10 +172,8 @@ class SQLiteStore:
 
     path: Path
     _connection: sqlite3.Connection | None = field(default=None, repr=False)
-    _file: tuple[int, int] | None = field(default=None, repr=False)  # device and inode of what is open
-    _log: tuple[int, int] | None = field(
-        default=None, repr=False
-    )  # device and inode of its write-ahead log, once written
+    _file: FileId | None = field(default=None, repr=False)  # what is open
+    _log: FileId | None = field(default=None, repr=False)  # its write-ahead log, once written
     _name: str = field(default="", repr=False)  # its path without links
     _folder: str = field(default="", repr=False)  # device and inode of its folder
     _awake: bool = field(default=False, repr=False)  # whether this connection knows that there is a write-ahead log
@@ -303,7 +305,10 @@ class SQLiteStore:
 
     def _explain_errors(self, error: Exception, verb: str) -> BelatedError:
         """One sentence for the user: the file is damaged, or the disk failed."""
-        broken = str(error).startswith(("no such table", "no such column"))
+        reason = str(error)
+        broken = (
+            reason.startswith(("no such table", "no such column", "Could not decode")) or "already exists" in reason
+        )
         if broken or not isinstance(error, sqlite3.OperationalError):
             return Unreadable(f"the file {self.path} is damaged ({error})")
         return Unreachable(f"the file {self.path} could not be {verb} ({error}); try again when that is fixed")
@@ -315,10 +320,17 @@ class SQLiteStore:
             try:
                 # Under the lock: of two that close at once, each would leave the checkpoint to the other.
                 with self.hold_first(WRITES):
-                    self._finalizer()
+                    self._close_connection()
             except BelatedError:
-                self._finalizer()
+                self._close_connection()
             self._connection = None
+            forget_others([one._file for one in list(_stores) if one._connection is not None])
+
+    def _close_connection(self) -> None:
+        kept = self._finalizer.detach()
+        if kept is not None:
+            _, close, words, _ = kept
+            close(*words)  # a call of the finalizer itself does nothing while the interpreter ends
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -327,6 +339,7 @@ class SQLiteStore:
         if self._connection is not None and found != self._file:
             self.close()
         if self._connection is None:
+            self._refuse_log_of_another()
             connection = self._connect()
             self._file, self._log, self._name, self._awake = found, None, os.path.realpath(self.path), False
             self._folder = "{0.st_dev}:{0.st_ino}".format(os.stat(os.path.dirname(self._name)))
@@ -337,7 +350,7 @@ class SQLiteStore:
             self._connection = connection  # last: whatever an interrupt leaves out before it is done again
         return self._connection
 
-    def _identify(self) -> tuple[int, int]:
+    def _identify(self) -> FileId:
         """The device and inode of what the path names now."""
         try:
             found = os.stat(self.path)
@@ -345,7 +358,7 @@ class SQLiteStore:
             raise Unreachable(f"{self.shown} cannot be opened ({error.strerror})") from None
         return found.st_dev, found.st_ino
 
-    def _identify_log(self) -> tuple[int, int] | None:
+    def _identify_log(self) -> FileId | None:
         try:
             found = os.stat(f"{self._name}-wal")
         except FileNotFoundError:
@@ -371,6 +384,8 @@ class SQLiteStore:
                 share_log(self.path)
                 _publish(connection, moved)
                 self._awake = True
+            elif self._log is not None and not self._is_whole():  # SQLite would put the log into another file
+                self._refuse_changed()
             with self._transact(connection):
                 moved = self._claim_name(connection)
                 yield connection
@@ -402,16 +417,22 @@ class SQLiteStore:
 
     def _check_path(self) -> None:
         """Nothing is acknowledged that the path does not show."""
-        try:
-            same = self._identify() == self._file and self._identify_log() == self._log and self.path.stat().st_size > 0
-        except (Unreachable, OSError):
-            same = False
-        if not same:
-            self.close()
-            raise StoreChanged(
-                f"{self.shown}, or its write-ahead log, was deleted, moved or replaced while it was open; "
-                "what was written last is not in it"
-            )
+        with suppress(Unreachable, OSError):
+            if self._identify() == self._file and self._is_whole():
+                return
+        self._refuse_changed()
+
+    def _is_whole(self) -> bool:
+        """Whether the log is its own, and the header says that there is one."""
+        modes = (IN_USE,) if self._awake else (RESTS, IN_USE)
+        return self._identify_log() == self._log and read_mode(self.path, self._file) in modes
+
+    def _refuse_changed(self) -> NoReturn:
+        self.close()
+        raise StoreChanged(
+            f"{self.shown}, or its write-ahead log, was deleted, moved or replaced while it was open; "
+            "what was written last is not in it"
+        )
 
     def _claim_name(self, connection: sqlite3.Connection) -> bool:
         """Two names of one file have two write-ahead logs: whoever uses the second would not see the first one's.
@@ -489,12 +510,13 @@ class SQLiteStore:
         self._connection = None
         other = Path(kept[0][0])
         self._refuse_second_name(other)
-        if had_log:
+        moved_away = not other.exists() and has_events_in_log(other)
+        if had_log and (has_events_in_log(self.path) or not moved_away):  # to look at the file makes an empty log
             return
         with suppress(Unreachable), self.hold_first(WRITES):
-            if has_log(self.path):  # somebody began to use it at this moment
+            if has_events_in_log(self.path):  # somebody began to use it at this moment
                 return
-        if not other.exists() and has_log(other):
+        if moved_away:
             raise Unreachable(
                 f"{self._name} was moved away from its newest events, which are in {other}-wal; "
                 "move that file along too"
@@ -502,6 +524,18 @@ class SQLiteStore:
         raise Unreachable(
             f"{self._name} was copied while it was in use, without its newest events: they were in the -wal beside "
             f"{other}; copy with belated backup, or keep what is here with belated check --repair NEW"
+        )
+
+    def _refuse_log_of_another(self) -> None:
+        """Refuse a file that was put in the place of another one, whose log is still there: SQLite would mix them."""
+        if not has_log_of_another(self.path):
+            return
+        with suppress(Unreachable), self.hold_first(WRITES):
+            if not has_log_of_another(self.path):  # somebody just came, or went
+                return
+        raise Unreachable(
+            f"{self.shown} was put in the place of another one, whose newest events are in the -wal beside it; move "
+            "the -wal and the -shm away to use what is there now, or put the other file back"
         )
 
     def _refuse_second_name(self, other: Path) -> None:
