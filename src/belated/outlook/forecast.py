@@ -100,7 +100,7 @@ def forecast(basis: OutlookBasis, queries: int | None, margin: float | None, cac
         model = belief.posterior
         fitted = describe_fit(problem, known.t, model)
         if problem.conversions:
-            model = believe_rates(fit_anew(fitted, model), count_conversions(h, problem.silence))
+            model = believe_rates(fit_anew(fitted, model), count_conversions(h, problem.silence)).now
         level = fitted.mean == "constant"
         runs = []
         gps = draw_hyperparameters(fitted, model, HYPERPARAMETERS, seeds[1])
