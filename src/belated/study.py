@@ -653,18 +653,20 @@ class Study:
 
         return write_rows(rows, write)
 
-    def _tell_rows(self, rows: Sequence[OutcomeRow], signature: Signature, first: int) -> list[Receipt]:
-        """Tell all of the rows, or none; first is the number of the first one."""
+    def _tell_rows(
+        self, rows: Sequence[OutcomeRow], signature: Signature, first: int, key: str | None = None
+    ) -> list[Receipt]:
+        """Tell all of the rows, or none; first is the number of the first one, and key that of them all."""
         with hold(self._lock):
             self._sync()
             now = self._read_clock()
             outcomes = explain_rows(lambda row: self._read_outcome(row, now), rows, first)
-            plan = TellPlan(self._state, now)
+            plan = TellPlan(self._state, now, key)
 
             def events() -> list[OutcomeEvent]:
                 nonlocal plan
                 self._state.require_unlocked()
-                plan = TellPlan(self._state, now)
+                plan = TellPlan(self._state, now, key)
                 explain_rows(plan.tell, outcomes, first)
                 return plan.events
 

@@ -42,7 +42,7 @@ class Service:
         self.studies = ServedStudies(url, clock)
         self.tokens = TokenTable(self.studies.store)
         self.access = Access(self.studies, self.tokens, open_to_all=open_to_all)
-        self.pool = WorkerPool(self.studies, workers, do_job, self.limits.waiting)
+        self.pool = WorkerPool(self.studies, workers, do_job, self.limits.waiting, self.limits.longest_wait)
         self.streams = Streams(self.limits.streams)
         self.metrics = Metrics()
         self.rates = Rates(self.limits.rate)

@@ -8,12 +8,15 @@ may be made again, with the same key.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import itertools
+import math
 import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,6 +32,8 @@ from belated.service.served import ServedStudies
 LaneKind = Literal["ask", "look"]
 LOST = "the process that computed this has ended; try again: the same key gives the same result"
 FULL = "{} calls of this study are waiting, and more are not taken; try again in a moment"
+SLOW = "calls of this study wait for some {:.0f} s now, and more are not taken (at most {:g} s); try again in a moment"
+STOPPING = "the server is stopping; try again in a moment"
 
 
 @dataclass(frozen=True)
@@ -53,15 +58,28 @@ class Lane:
     jobs: deque[tuple[Job, Future[Any]]] = field(default_factory=deque)
     busy: bool = False
     last: int | None = None  # the process that did the last one
+    seconds: float = 0.0  # that a job takes, of late
+
+    @property
+    def wait(self) -> float:
+        """How long one more would wait, as far as one can tell."""
+        return (len(self.jobs) + self.busy) * self.seconds
+
+    def note_time(self, seconds: float) -> None:
+        self.seconds = seconds if not self.seconds else 0.7 * self.seconds + 0.3 * seconds
 
 
 class WorkerPool:
     """Some processes, and what waits for them."""
 
-    def __init__(self, studies: ServedStudies, count: int, do: DoJob, most_waiting: int) -> None:
-        """count  of processes; 0: none, and the server's own threads do it
-        do     what is done with a job and the studies of a process; it must be a function of a module"""
-        self._studies, self._do, self._most = studies, do, most_waiting
+    def __init__(
+        self, studies: ServedStudies, count: int, do: DoJob, most_waiting: int, longest_wait: float = math.inf
+    ) -> None:
+        """count         of processes; 0: none, and the server's own threads do it
+        do            what is done with a job and the studies of a process; it must be a function of a module
+        most_waiting  jobs of one lane
+        longest_wait  seconds that a job may wait behind others: who calls would have given up by then"""
+        self._studies, self._do, self._most, self._longest = studies, do, most_waiting, longest_wait
         self._lanes: dict[tuple[str, LaneKind], Lane] = {}
         self._ready = threading.Condition()
         self._closed = False
@@ -73,18 +91,21 @@ class WorkerPool:
         self._threads = [threading.Thread(target=self._serve, args=(i,), daemon=True) for i in range(count)]
         for thread in self._threads:
             thread.start()
+        atexit.register(self.close)  # before multiprocessing waits for processes that heed no signal
 
     def submit(self, job: Job, kind: LaneKind) -> Future[Any]:
         """Do a job as soon as its turn comes; TooBusy where too many wait."""
         future: Future[Any] = Future()
         with self._ready:
             if self._closed:
-                raise TooBusy("the server is stopping; try again in a moment")
+                raise TooBusy(STOPPING)
             if self._own is not None:
                 return self._own.submit(self._do, self._studies, job)
             lane = self._lanes.setdefault((job.study, kind), Lane((job.study, kind)))
             if len(lane.jobs) >= self._most:
-                raise TooBusy(FULL.format(self._most))
+                raise TooBusy(FULL.format(self._most), wait=lane.wait)
+            if lane.jobs and lane.wait > self._longest:
+                raise TooBusy(SLOW.format(lane.wait, self._longest), wait=lane.wait)
             lane.jobs.append((job, future))
             self._ready.notify_all()
         return future
@@ -95,12 +116,19 @@ class WorkerPool:
         with self._ready:
             return sum(len(lane.jobs) for lane in self._lanes.values())
 
+    @property
+    def running(self) -> int:
+        """How many jobs are being done."""
+        with self._ready:
+            return len(self._at_work)
+
     def list_processes(self) -> list[int]:
         """The ids of the processes that run."""
         return [process.pid for process in list(self._processes.values()) if process.is_alive()]
 
-    def close(self, patience: float = 5.0) -> None:
-        """Take nothing more, finish what runs, and end."""
+    def close(self, patience: float = 1.0) -> None:
+        """Take nothing more, finish what runs, and end; what still runs after some seconds is given up."""
+        atexit.unregister(self.close)
         with self._ready:
             self._closed = True
             waiting = [entry for lane in self._lanes.values() for entry in lane.jobs]
@@ -108,37 +136,38 @@ class WorkerPool:
                 lane.jobs.clear()
             self._ready.notify_all()
         for _, future in waiting:
-            future.set_exception(TooBusy("the server is stopping; try again in a moment"))
+            future.set_exception(TooBusy(STOPPING))
         if self._own is not None:
             self._own.shutdown()
+        until = time.monotonic() + patience
         for thread in self._threads:
-            thread.join(patience)
+            thread.join(max(0.0, until - time.monotonic()))
         for process in self._processes.values():
-            if process.is_alive():
-                process.terminate()
-            process.join(1.0)
+            end_process(process)
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
     def _serve(self, me: int) -> None:
         """The life of a thread that hands jobs to a process of its own."""
         pipe: Connection | None = None
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(Exception):
             pipe = self._start(me)  # before somebody waits for it
         while (found := self._take(me)) is not None:
             lane, job, future = found
+            begun = time.monotonic()
             try:
                 if future.set_running_or_notify_cancel():
                     if pipe is None or not self._processes[me].is_alive():
                         pipe = self._start(me)
-                    _give(future, pipe, job)
-                    if not self._processes[me].is_alive():
+                        begun = time.monotonic()
+                    if not _give(future, pipe, job):
                         pipe = None
+                        end_process(self._processes[me])  # it may be about to end
             except BaseException as error:
                 future.set_exception(error)
                 pipe = None
             finally:
-                self._finish(me, lane)
+                self._finish(me, lane, time.monotonic() - begun)
         if pipe is not None:
             pipe.close()
 
@@ -166,9 +195,10 @@ class WorkerPool:
         ours = (lane for lane in free if lane.last in (None, me) or lane.last in self._at_work)
         return next((lane for lane in ours if may_look or lane.name[1] == "ask"), None)
 
-    def _finish(self, me: int, lane: Lane) -> None:
+    def _finish(self, me: int, lane: Lane, seconds: float) -> None:
         with self._ready:
             lane.busy = False
+            lane.note_time(seconds)
             self._at_work.discard(me)
             self._looking -= lane.name[1] == "look"
             del self._lanes[lane.name]  # to the end of the row
@@ -187,28 +217,42 @@ class WorkerPool:
         process.start()
         theirs.close()
         self._processes[me] = process
+        try:
+            ours.recv()  # it has started
+        except (EOFError, OSError):
+            end_process(process)
+            raise WorkerLost(LOST) from None
         return ours
 
 
-def _give(future: Future[Any], pipe: Connection, job: Job) -> None:
-    """Let a process do a job, and pass its answer on."""
+def end_process(process: Any) -> None:
+    """End a process, whatever it does."""
+    process.kill()
+    process.join(1.0)
+
+
+def _give(future: Future[Any], pipe: Connection, job: Job) -> bool:
+    """Let a process do a job, and pass its answer on; False if the process is lost."""
     try:
         pipe.send(job)
         what, answer = pipe.recv()
     except (EOFError, OSError):
         future.set_exception(WorkerLost(LOST))
-        return
+        return False
     if what == "done":
         future.set_result(answer)
     else:
         future.set_exception(answer)
+    return True
 
 
 def run_jobs(pipe: Connection, url: str, do: DoJob) -> None:
     """The life of a process: it ends when its server does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends this
+    for sent in (signal.SIGINT, signal.SIGTERM):  # to the whole group, as Ctrl-C and systemd do: the server ends this
+        signal.signal(sent, signal.SIG_IGN)
     os.environ.pop(PERSON, None)
     studies = ServedStudies(url)
+    pipe.send("ready")
     while True:
         try:
             job: Job = pipe.recv()
