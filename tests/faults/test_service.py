@@ -23,8 +23,10 @@ from belated import Real, Study
 from belated.errors import NotSignedIn, Unreachable
 from belated.record.check import check_acknowledged
 from belated.record.ledger import open_store
+from belated.service.limits import Limits
 from belated.service.tokens import TokenTable
-from tests.support.servers import ServerProcess, start_server
+from tests.support.postgres import serve as serve_postgres
+from tests.support.servers import ServerProcess, run_server, start_server
 
 SPACE = {"x": Real(0, 1), "y": Real(0, 1)}
 
@@ -179,6 +181,30 @@ def wait_until_busy(server: ServerProcess) -> None:
     metrics.close()
 
 
+def test_a_queue_that_is_too_long_answers_at_once_and_clients_get_their_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BELATED_SERVER_TIMEOUT", "120s")
+    with run_server(f"sqlite:///{tmp_path}/lab.db", workers=1, limits=Limits(waiting=1)) as server:
+        study = make(server.url)
+        fill(study, 150)
+        study.ask()
+        with ThreadPoolExecutor(6) as clients:
+            many = [clients.submit(server.call, "POST", "/api/studies/lab/ask", {"n": 60}) for _ in range(6)]
+            answers = [each.result(120) for each in many]
+        refused = [answer for answer in answers if answer.status == 503]
+        assert len(refused) >= 3  # one is done, one waits, and perhaps one more came when the first was done
+        assert {answer.status for answer in answers} == {200, 503}
+        for answer in refused:
+            assert answer.json["error"]["code"] == "too_busy"
+            assert answer.json["error"]["message"].startswith("1 call of this study is waiting")
+            assert int(answer.headers["retry-after"]) >= 1
+        rounds = study.rounds
+        with ThreadPoolExecutor(6) as clients:
+            numbers = sorted(clients.map(lambda _: Study.open(server.url, "lab").ask().number, range(6)))
+        assert numbers == list(range(rounds + 1, rounds + 7))
+
+
 def sign_in_through(server: ServerProcess, **headers: str) -> str:
     """The cookie that a proxy's client gets."""
     code = server.said[1].partition("#")[2].strip()
@@ -264,6 +290,30 @@ def test_a_server_that_is_killed_again_and_again_keeps_every_promise(
         assert far.recommend() == near.recommend()
         assert [trial.number for trial in near.trials()] == sorted(trial.number for _, trial in asks)
     assert check_acknowledged(store, "lab", asks, tells, complete=True).ok
+
+
+@pytest.mark.usefixtures("postgres")
+def test_a_server_whose_database_goes_away_says_so_and_goes_on_when_it_is_back() -> None:
+    with serve_postgres() as database, start_server(database.url(), "--open") as server:
+        study = make(server.url)
+        study.ask()
+        database.stop("immediate")
+        assert (look_at(server, "/healthz"), look_at(server, "/readyz")) == (200, 503)
+        database.start()
+        until = time.monotonic() + 60
+        while look_at(server, "/readyz") != 200:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        assert study.ask().number == 2
+        assert belated.check(server.url).ok
+
+
+def look_at(server: ServerProcess, path: str) -> int:
+    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+    connection.request("GET", path)
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 def test_a_server_that_is_not_there_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

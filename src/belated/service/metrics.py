@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -68,7 +67,7 @@ def _describe_studies(studies: Iterable[ServedStudy]) -> Iterator[str]:
     found = list[str]()
     for study in studies:
         try:
-            ages = study.list_pending_ages(time.time())
+            ages = study.list_pending_ages(study.clock())
             fits = len(study.hyperparameters())
         except BelatedError:
             continue  # it was deleted, or the store cannot be reached: readyz says that

@@ -28,10 +28,11 @@ from typing import Any, Literal
 from belated.errors import BelatedError, ServerFault, TooBusy, WorkerLost
 from belated.record.signing import PERSON
 from belated.service.served import ServedStudies
+from belated.wording import format_count
 
 LaneKind = Literal["ask", "look"]
 LOST = "the process that computed this has ended; try again: the same key gives the same result"
-FULL = "{} calls of this study are waiting, and more are not taken; try again in a moment"
+FULL = "{} of this study {} waiting, and more are not taken; try again in a moment"
 SLOW = "calls of this study wait for some {:.0f} s now, and more are not taken (at most {:g} s); try again in a moment"
 STOPPING = "the server is stopping; try again in a moment"
 
@@ -103,7 +104,8 @@ class WorkerPool:
                 return self._own.submit(self._do, self._studies, job)
             lane = self._lanes.setdefault((job.study, kind), Lane((job.study, kind)))
             if len(lane.jobs) >= self._most:
-                raise TooBusy(FULL.format(self._most), wait=lane.wait)
+                waiting = FULL.format(format_count(self._most, "call"), "is" if self._most == 1 else "are")
+                raise TooBusy(waiting, wait=lane.wait)
             if lane.jobs and lane.wait > self._longest:
                 raise TooBusy(SLOW.format(lane.wait, self._longest), wait=lane.wait)
             lane.jobs.append((job, future))
