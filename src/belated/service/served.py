@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from belated.errors import Deleted, InvalidInput, Taken, UnknownStudy
+from belated.errors import Deleted, Exhausted, InvalidInput, KeyTaken, Taken, UnknownStudy
 from belated.learner.arrays import Array
+from belated.learner.blas import use_one_thread
 from belated.record.bulk import explain_rows
 from belated.record.check import find_faults
-from belated.record.events import Amended, Event, Undone
+from belated.record.events import Amended, Asked, Event, Undone
 from belated.record.ledger import Ledger, Store, open_store
 from belated.record.ledger.calls import BY_IDENTITY
 from belated.record.ledger.chain import Entry, Head, Origin, Tombstone
@@ -31,6 +32,10 @@ from belated.settings import Settings
 from belated.study import AnEvent, Study
 
 NEAR = 50  # events that are read together
+
+
+class NotTogether(Exception):
+    """These calls have to be done one after the other."""
 
 
 class ServedStudy(Study):
@@ -153,6 +158,42 @@ class ServedStudy(Study):
         at = found.event.at
         same = takewhile(lambda event: isinstance(event, Undone) and (event.at, event.key) == (at, None), rest)
         return [PastEvent(found.position + i, event) for i, event in enumerate([first, *same])]
+
+    def ask_together(self, calls: Sequence[Mapping[str, Any]]) -> list[Trial]:
+        """A query for each of some calls, which wait at the same time, written at once: one commit for all of them.
+
+        Each knows those before it; none knows what is told meanwhile. NotTogether: nothing was done, and one of them
+        has an answer of its own.
+
+        calls  of `ask`, with context, key, by and remark alone"""
+        try:
+            batch = [self._state.encode_context(call.get("context"))[0] for call in calls]
+            signatures = [Signature.of(call.get("by"), call.get("remark")) for call in calls]
+        except InvalidInput:
+            raise NotTogether from None
+        keys = [call.get("key") for call in calls]
+        if len({key for key in keys if key is not None}) + keys.count(None) < len(keys):
+            raise NotTogether
+        with self._ledger.lock_asks(self._sync, self._head) as turn:
+            self._sync(turn)
+
+            def events() -> list[AnEvent]:
+                try:
+                    with self._hold_state() as state:
+                        for key in keys:
+                            self._find_by_key(key, ())  # nothing is known of it, or it is refused
+                        state.require_open()
+                    with use_one_thread():
+                        made = self._choose(batch, None, None)
+                except (InvalidInput, KeyTaken, Exhausted):
+                    raise NotTogether from None
+                change, asked = made[: -len(calls)], made[-len(calls) :]
+                alone = (replace(event, key=key, part=0, parts=1) for event, key in zip(asked, keys, strict=True))
+                signed = (each.sign(event) for event, each in zip(alone, signatures, strict=True))
+                return [*map(signatures[0].sign, change), *signed]
+
+            asked = [event.number for event in self._write(events, NOBODY, turn) if isinstance(event, Asked)]
+        return self.read_trials(asked)
 
     def tell_rows(
         self, rows: Sequence[Mapping[str, Any]], key: str, by: str | None = None, remark: str | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -34,7 +34,7 @@ from belated.service.bodies import (
     parse_words,
     read_arguments,
 )
-from belated.service.served import ServedStudies, ServedStudy
+from belated.service.served import NotTogether, ServedStudies, ServedStudy
 from belated.service.tokens import Scope
 from belated.service.workers import Job
 from belated.validation import Spec, format_value, require_whole
@@ -685,6 +685,21 @@ def do_job(studies: ServedStudies, job: Job) -> Any:
     if job.verb == "delete":
         studies.forget(job.study)
     return to_plain(answer)
+
+
+def may_share(job: Job) -> bool:
+    """Whether a job is an ask for one query, which may be done together with others of its study."""
+    return job.verb == "ask" and all(job.arguments.get(name) is None for name in ("n", "contexts", "params"))
+
+
+def do_jobs(studies: ServedStudies, jobs: Sequence[Job]) -> list[Any]:
+    """Do some asks of one study together; NotTogether where each has to be done by itself."""
+    try:
+        study = studies.open(jobs[0].study)
+    except BelatedError:
+        raise NotTogether from None
+    calls = [read_arguments({"key": job.key, **job.arguments}) for job in jobs]
+    return [to_plain(trial) for trial in study.ask_together(calls)]
 
 
 def check_sizes(arguments: Mapping[str, Any], rows: int, batch: int) -> None:
