@@ -5,7 +5,7 @@ PY := .venv/bin/python
 # Named after this folder: a .venv that was moved or copied along points at the old sources, so it is set up again.
 STAMP := .venv/fresh-$(shell pwd | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo lint docs stories test test-faults test-doors test-browser test-cnn test-long test-wheel soak paper bench bench-ledger bench-service bench-regret bench-conversions bench-scale clean
+.PHONY: help demo lint docs stories test test-beside test-faults test-doors test-browser test-cnn test-long test-wheel soak paper bench bench-ledger bench-service bench-regret bench-conversions bench-scale clean
 
 # The tests of test-long draw other examples every time; SEED=1234 draws those of an earlier run again.
 SEED := $(shell date +%s)
@@ -34,10 +34,13 @@ stories: $(STAMP)  ## make the pictures of the documentation's user stories anew
 	@$(PY) -m website.stories
 
 # Tests start many interpreters: with compiled files each of them is quicker by a second.
-test test-faults test-doors test-browser test-cnn test-long test-wheel: export PYTHONDONTWRITEBYTECODE =
+test test-beside test-faults test-doors test-browser test-cnn test-long test-wheel: export PYTHONDONTWRITEBYTECODE =
 
 test: $(STAMP)  ## run the tests, on two cores; the same examples every time
 	@$(PY) -m pytest -q -n 2
+
+test-beside: $(STAMP)  ## run the tests of the reproduction and of the benchmarks, which stand beside the package
+	@$(PY) -m pytest -q -n 2 -m "beside and not long and not cnn and not faults"
 
 test-faults: $(STAMP)  ## run the tests that start PostgreSQL, kill processes or fill disks
 	@$(PY) -m pytest -q -n 2 -m "faults and not long"

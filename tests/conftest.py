@@ -40,6 +40,7 @@ settings.load_profile("same")
 FAULTS = Path(__file__).parent / "faults"
 DOORS = Path(__file__).parent / "doors"
 BROWSER = Path(__file__).parent / "browser"
+BESIDE = [Path(__file__).parent / room for room in ("reproduction", "benchmarks")]
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
@@ -51,6 +52,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("doors")
         if BROWSER in item.path.parents:
             item.add_marker("browser")
+        if any(room in item.path.parents for room in BESIDE):
+            item.add_marker("beside")
 
 
 @pytest.fixture(autouse=True)

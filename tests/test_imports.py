@@ -52,6 +52,7 @@ ORDER = [
     ["belated.plotting.style"],
     ["belated.plotting.study.*"],
     ["belated.report.*"],
+    ["belated.verbs.*"],
     ["belated.study"],
     ["belated.remote.*"],
     ["belated.simulation.*"],

@@ -17,7 +17,7 @@ import pytest
 
 import belated
 import belated.learner.choice.decide
-import belated.study
+import belated.verbs.asking
 from belated import AlreadyTold, Choice, Integer, InvalidInput, KeyTaken, NothingHeard, Outside, Real, Study
 from belated.errors import AlreadyExists, BelatedError, Closed, UnknownStudy, Unreachable, Unreadable
 from belated.learner.blas import describe_versions
@@ -765,7 +765,7 @@ def test_versions_are_recorded_when_they_change(place: Place, monkeypatch: pytes
     study.add({"x": 0.5}, 1.0)
     study.ask()
     here = describe_versions()
-    for module in (belated.study, belated.record.choices):
+    for module in (belated.verbs.asking, belated.record.choices):
         monkeypatch.setattr(module, "describe_versions", lambda: {**here, "blas": "another"})
     place.another(study).ask(n=2)
     recorded = [event.versions for event in study.events() if isinstance(event, Asked)]

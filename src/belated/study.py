@@ -3,112 +3,40 @@
 A choice depends only on the events in the ledger and the study's settings, so a study built again from the same trials
 and seed asks the same queries.
 
-(The file is long because everything that a user calls on a study is here, with its docstrings.)
+Everything that a user calls on a study is here, with its docstring; what it does is in verbs/.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 import warnings
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
 
 import numpy as np
 
 from belated.dataframes import read_frame
-from belated.errors import (
-    AlreadyEnded,
-    AlreadyExists,
-    AlreadyTold,
-    Contradiction,
-    Deleted,
-    Followed,
-    InvalidInput,
-    KeyTaken,
-    NothingHeard,
-    PartWarning,
-    SilenceWarning,
-    StoreChanged,
-    UnknownStudy,
-    UnknownTrial,
-)
+from belated.errors import AlreadyExists, InvalidInput, SilenceWarning, UnknownStudy
 from belated.learner.algorithms import Algorithm
-from belated.learner.arrays import Array
-from belated.learner.blas import describe_versions, use_one_thread
-from belated.learner.choice.candidates import join_context
-from belated.learner.choice.problem import Cache, Hyperparameters
+from belated.learner.choice.problem import Hyperparameters
 from belated.learner.silence import Silence
-from belated.patience import Patience
-from belated.record.additions import AddedCounts, AddedQuery, AdditionPlan, read_addition
-from belated.record.beliefs import believe_at, describe_fit, find_best_mean, limit_rates
-from belated.record.best import count_trials, find_best_rate, find_best_told
+from belated.record.additions import AddedQuery, read_addition
+from belated.record.beliefs import describe_fit
 from belated.record.bulk import explain_rows, write_rows
-from belated.record.choices import (
-    Knowledge,
-    decode_choice,
-    find_situation,
-    find_worst,
-    gather_knowledge,
-    prepare_choice,
-    prepare_fit,
-    prepare_summary,
-    replay_choice,
-)
-from belated.record.events import (
-    Adjusted,
-    Amended,
-    Asked,
-    Converted,
-    Counted,
-    Ended,
-    Event,
-    Failed,
-    Refitted,
-    Refused,
-    Renamed,
-    Reopened,
-    Repeated,
-    Told,
-    Undone,
-)
-from belated.record.kept_events import KeyedCall
-from belated.record.ledger import Ledger, StudyLedger, find_store, is_server, open_store
-from belated.record.ledger.chain import Entry, Head
+from belated.record.choices import find_worst, gather_knowledge, replay_choice
+from belated.record.events import Event
+from belated.record.handle import Handle
+from belated.record.ledger import StudyLedger, find_store, is_server, open_store
 from belated.record.ledger.memory import MemoryLedger
-from belated.record.locks import hold, renew_in_children
-from belated.record.log import LogEntry, describe_creation, describe_event
-from belated.record.signing import NOBODY, Signature, read_person, require_reason
-from belated.record.snapshot import find_snapshot, keep_snapshot
-from belated.record.state import State
-from belated.record.tellings import (
-    Outcome,
-    OutcomeEvent,
-    OutcomeRow,
-    TellPlan,
-    find_by_key,
-    read_outcome,
-    refuse_counted,
-)
-from belated.record.undoing import PastEvent, find_number, find_undo
-from belated.record.writes import write_in_turn
-from belated.results import (
-    FAILURES,
-    STATUSES,
-    Belief,
-    BestQuery,
-    Failure,
-    Receipt,
-    Replay,
-    Status,
-    Trial,
-    WorstValue,
-)
+from belated.record.log import LogEntry
+from belated.record.signing import Signature, read_person, require_reason
+from belated.record.tellings import read_outcome
+from belated.record.undoing import PastEvent
+from belated.results import STATUSES, Belief, BestQuery, Failure, Receipt, Replay, Status, Trial, WorstValue
 from belated.settings import (
     Declared,
     Late,
@@ -116,23 +44,15 @@ from belated.settings import (
     RegretKind,
     Repeats,
     Settings,
-    amend_settings,
     check_agreement,
     settle_settings,
 )
 from belated.space.encoding import Space
-from belated.space.parameters import Choice
 from belated.space.points import Points
-from belated.validation import (
-    Params,
-    format_names,
-    format_value,
-    freeze,
-    read_name,
-    require_number,
-    require_time,
-    require_whole,
-)
+from belated.validation import Params, format_names, format_value, read_name
+from belated.verbs import asking, correcting, ending, looking, telling
+from belated.verbs.adding import add_rows
+from belated.verbs.reading import read_number
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -143,12 +63,6 @@ if TYPE_CHECKING:
     from belated.outlook.result import Outlook
 
 REMOTE = "belated.remote.study"  # imported where a url names a server: its class is made of this one
-LONGEST_KEY = 512  # a key is part of an index, which in PostgreSQL holds at most 2700 bytes
-AMENDABLE = (
-    "amend a trial (value, noise, at, params, failure, take_back), or the study (floor=, limits=, patience=, ranges=)"
-)
-FAILED_AGAIN = "failed again after that was taken back"
-AnEvent = TypeVar("AnEvent", bound=Event)
 
 
 class Study:
@@ -163,26 +77,8 @@ class Study:
 
     def __init__(self, settings: Settings, ledger: StudyLedger, name: str | None, clock: Callable[[], float]) -> None:
         """Use Study.create or Study.open."""
-        self._ledger, self._created, self.name, self.clock = ledger, settings, name, clock
-        self._begin()
-        renew_in_children(self, Study._begin)
-        self._read_first()
-
-    def _read_first(self) -> None:
-        """Read what there is."""
-        self._sync()
-        if self._head is not None:
-            keep_snapshot(self._ledger, self._state, self._head, self._restored or 0)
-
-    def _begin(self) -> None:
-        """Begin with nothing read; in a forked child too, where another thread may have been at work before."""
-        self._state, self._cache = State(self._created), Cache()
-        self._cached_in = self._created.space
-        self._head: Head | None = None  # of the last event that the state has
-        self._restored: int | None = None  # the position of the snapshot that it began with; None: it has not begun
-        self._sound = True  # False while an event is applied: after an exception there, the state is built again
-        self._lock = threading.RLock()  # for the state; never held while a choice or a belief is computed
-        self._cache_lock = threading.RLock()  # for the cache, held while one is computed
+        self._handle = Handle(settings, ledger, name, clock)
+        self._handle.read_first()
 
     @classmethod
     def create(
@@ -364,6 +260,31 @@ class Study:
         return study
 
     @property
+    def name(self) -> str | None:
+        """What the study is called in its store; None: it has no name, in memory.
+
+        >>> from belated import Real, Study
+        >>> Study.create("sqlite:///lab.db", "beaker", space={"x": Real(0, 1)}, silence="unknown", seed=0).name
+        'beaker'
+        """
+        return self._handle.name
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """The function that returns the time, in seconds; it may be exchanged.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0, clock=lambda: 60.0)
+        >>> study.ask().asked_at
+        60.0
+        """
+        return self._handle.clock
+
+    @clock.setter
+    def clock(self, clock: Callable[[], float]) -> None:
+        self._handle.clock = clock
+
+    @property
     def settings(self) -> Settings:
         """The settings as they are now: as amended, with the patience of now.
 
@@ -372,7 +293,7 @@ class Study:
         >>> study.settings.late, study.settings.repeats  # what the algorithm implies
         ('ignore', 'always')
         """
-        return self._state.settings
+        return self._handle.state.settings
 
     @property
     def original_settings(self) -> Settings:
@@ -384,7 +305,7 @@ class Study:
         >>> study.original_settings.objective.floor, study.settings.objective.floor
         (0.0, -1.0)
         """
-        return self._created
+        return self._handle.created
 
     @property
     def seed(self) -> int:
@@ -397,9 +318,9 @@ class Study:
         return self.settings.seed
 
     def __repr__(self) -> str:
-        where = ", in memory" if isinstance(self._ledger, MemoryLedger) else ""
+        where = ", in memory" if isinstance(self._handle.ledger, MemoryLedger) else ""
         named = "" if self.name is None else f"{self.name}{where}: "
-        table = self._state.table
+        table = self._handle.state.table
         trials = f"{table.count} trials, {np.sum(table.told)} heard"
         algorithm, goal, silence = (
             self.settings.algorithm.name,
@@ -483,76 +404,9 @@ class Study:
         >>> [trial.context["who"] for trial in shop.ask(contexts=[{"who": "loyal"}, {"who": "new"}])]
         ['loyal', 'new']
         """
-        batch = [self._state.encode_context(each)[0] for each in _list_contexts(context, n, contexts)]
-        fixed = None if params is None else self._state.check_fixed(params)
-        call, signature = ("ask", tuple(map(freeze, batch)), freeze(fixed)), Signature.of(by, remark)
-        with self._ledger.lock_asks(self._sync, self._head) as turn:
-            self._sync(turn)
-
-            def events() -> list[Asked | Adjusted]:
-                with self._hold_state():
-                    if self._find_by_key(key, call) is not None:
-                        return []
-                    self._state.require_open()
-                with use_one_thread():
-                    return self._choose(batch, fixed, key)
-
-            asked = [event.number for event in self._write(events, signature, turn) if isinstance(event, Asked)]
-        with self._hold_state():
-            before = self._find_by_key(key, call)
-            first = asked[0] if before is None else cast("Asked", before.event).number
-            trials = [self._read_trial(s) for s in range(first, first + len(batch))]
-            return trials[0] if n is None and contexts is None else trials
-
-    def _choose(
-        self, contexts: Sequence[Params | None], fixed: Params | None, key: str | None
-    ) -> list[Asked | Adjusted]:
-        """A query for each context. In a batch, each knows those before it; none knows what is told meanwhile.
-
-        Where the study chooses patience and a change is due, that event comes first."""
-        events: list[Asked | Adjusted] = []
-        count = len(contexts)
-        considered_at = self._read_clock()  # a batch is chosen at one moment
-        for part, context in enumerate(contexts):
-            with self._hold_state() as now:
-                if part == 0:
-                    knew, state = now.position, now if count == 1 else now.fork(count)
-                    change = self._consider_patience(considered_at)
-                number, before = state.next_number, state.versions
-                compute = prepare_choice(state, considered_at, context, fixed)
-            with self._use_cache() as cache:
-                choice = compute(cache)
-            if choice.failure and self.settings.algorithm.own:
-                own = self.settings.algorithm.name
-                warnings.warn(f"{own}, trial {number}: {choice.failure}; {choice.note}", PartWarning, stacklevel=3)
-            event = Asked(
-                number=number,
-                params=decode_choice(self.settings, choice.x, fixed),
-                context=context,
-                knew=knew,
-                considered_at=considered_at,
-                asked_at=self._read_clock(),
-                fixed=fixed,
-                note=choice.note,
-                fitted=None if choice.fitted is None else choice.fitted.to_dict(),
-                key=key,
-                part=part,
-                parts=count,
-                knew_trials=number - 1,
-                versions=None if before == describe_versions() else describe_versions(),
-            )
-            events.append(event)
-            if part < count - 1:
-                state.apply(event)
-        return [*change(), *events]
-
-    def _consider_patience(self, now: float) -> Callable[[], list[Adjusted]]:
-        """The change of patience that is due at this ask, if any, still to be computed."""
-        if not self.settings.patience.auto:
-            return list
-        from belated.delays.advice import prepare_adjustment
-
-        return prepare_adjustment(self._state, now)
+        signature = Signature.of(by, remark)
+        trials = asking.ask(self._handle, asking.list_contexts(context, n, contexts), params, key, signature)
+        return trials[0] if n is None and contexts is None else trials
 
     # Telling ----------------------------------------------------------------------------------------------------------
 
@@ -590,41 +444,7 @@ class Study:
         >>> study.trial(1).params, study.trial(1).asked_params == first.params
         ({'x': 0.75}, True)
         """
-        signature = Signature.of(by, remark)
-        with hold(self._lock):
-            unread = params is None and self._may_tell_unread(trial, value, key)
-            if not unread:
-                self._sync()
-            number = self._find_number(trial)
-            y, sigma, when = require_number(value), self._check_noise(noise), self._read_time(at)
-            run = self._read_run(number, params, key)
-            outcome, call = Outcome(number, y, sigma, when, run), ("tell", number, y, sigma, freeze(run))
-
-            def events() -> list[Told | Converted | Repeated | Refused | Amended]:
-                if self._find_by_key(key, call) is not None:
-                    return []
-                self._state.require_unlocked()
-                refuse_counted(self._state, number)
-                self.settings.objective.accept(y)
-                match outcome.judge(self._state):
-                    case "new":
-                        return [outcome.make_news(self._state, self._read_clock(), key)]
-                    case "conversion":
-                        return [outcome.make_conversion(key)]
-                    case "conflict":
-                        return [Refused(number=number, value=y, noise=sigma, at=when)]
-                    case "duplicate" | "nothing new":
-                        repeated = Repeated(number=number, value=y, noise=sigma, at=when, key=key or "", params=run)
-                        return [] if key is None else [repeated]
-
-            written = self._write(events, signature, about=number if unread else None)
-            keyed = self._find_by_key(key, call)
-            if keyed is None:
-                return self._answer_tell(self._state, outcome, written[0] if written else None)
-            then = self._state
-            if not then.is_unchanged(number, keyed.position):  # the receipt of then, whatever was corrected since
-                then = State.after(self._created, self.events()[: keyed.position])
-            return self._answer_tell(then, outcome, keyed.event)
+        return telling.tell(self._handle, trial, value, at, noise, params, key, Signature.of(by, remark))
 
     def tell_many(
         self, rows: Iterable[Mapping[str, Any]], *, by: str | None = None, remark: str | None = None
@@ -649,100 +469,9 @@ class Study:
         signature = Signature.of(by, remark)
 
         def write(part: Sequence[Mapping[str, Any]], first: int) -> list[Receipt]:
-            return self._tell_rows(explain_rows(read_outcome, part, first), signature, first)
+            return telling.tell_rows(self._handle, explain_rows(read_outcome, part, first), signature, first)
 
         return write_rows(rows, write)
-
-    def _tell_rows(
-        self, rows: Sequence[OutcomeRow], signature: Signature, first: int, key: str | None = None
-    ) -> list[Receipt]:
-        """Tell all of the rows, or none; first is the number of the first one, and key that of them all."""
-        with hold(self._lock):
-            self._sync()
-            now = self._read_clock()
-            outcomes = explain_rows(lambda row: self._read_outcome(row, now), rows, first)
-            plan = TellPlan(self._state, now, key)
-
-            def events() -> list[OutcomeEvent]:
-                nonlocal plan
-                self._state.require_unlocked()
-                plan = TellPlan(self._state, now, key)
-                explain_rows(plan.tell, outcomes, first)
-                return plan.events
-
-            self._write(events, signature)
-            return [self._answer_tell(self._state, *telling) for telling in plan.tellings]
-
-    def _read_outcome(self, row: OutcomeRow, now: float) -> Outcome:
-        """The row as plain values."""
-        number = None if row.trial is None else self._find_number(row.trial)
-        if number is None or row.key is not None:
-            number = find_by_key(self._state, row.key, number)
-        when = now if row.at is None else self._read_time(row.at)
-        return Outcome(number, require_number(row.value), self._check_noise(row.noise), when)
-
-    def _may_tell_unread(self, trial: Trial | int, value: float, key: str | None) -> bool:
-        """Whether an outcome is news by what was read last, and nothing speaks against it; the ledger refuses it if
-        that is no longer so. Everything else is decided by what is read now."""
-        number = trial.number if isinstance(trial, Trial) else trial
-        state, keyed = self._state, key is not None and (not isinstance(key, str) or key in self._state.table.keys)
-        if not self._sound or state.locked or keyed or type(number) is not int or not 1 <= number <= state.table.count:
-            return False
-        if state.table.column("told_once")[number - 1] or state.table.column("failed_once")[number - 1]:
-            return False
-        try:
-            state.settings.objective.accept(require_number(value))
-        except InvalidInput:
-            return False
-        return True
-
-    def _answer_tell(self, state: State, outcome: Outcome, recorded: Event | None) -> Receipt:
-        """The receipt of a tell, or why it is refused, as of the state after it."""
-        number, y, noise, objective = outcome.number, outcome.value, outcome.noise, state.settings.objective
-        row = state.rows[number - 1]
-        at = recorded.told_at if isinstance(recorded, Amended) else getattr(recorded, "at", None)
-        stands = isinstance(recorded, Told | Converted | Amended) and row.told is not None
-        if stands and row.told is not None and (row.told.value, row.told.noise, row.told.at) == (y, noise, at):
-            late = state.status(number, self._read_clock()) == "late"
-            notes = [objective.flag(y), "it was told 0 before; the conversion stands" if row.converted else ""]
-            return self._make_receipt(state, number, "late" if late else "heard", notes)
-        judged = outcome.judge(state)
-        if isinstance(recorded, Repeated) or judged in ("duplicate", "nothing new"):
-            converted = y == 0.0 and row.told is not None and row.told.value > 0.0 and objective.conversions
-            notes = [objective.flag(y), "it converted before, and the conversion stands" if converted else ""]
-            return self._make_receipt(state, number, "duplicate", notes)
-        state.require_unlocked()
-        raise outcome.explain_conflict(row)
-
-    def _read_run(self, number: int, params: Params | None, key: str | None = None) -> dict[str, Any] | None:
-        """What was run, if that was said and is not what is known; params may be those that differ alone."""
-        if params is None:
-            return None
-        row, before = self._state.rows[number - 1], self._state.table.keys.get(key or "")
-        known: Mapping[str, Any] = row.params
-        if before is not None and not isinstance(before.event, Asked):  # a retry says what it said before
-            known = getattr(before.event, "params", None) or row.asked.params
-        if not isinstance(params, Mapping):
-            raise InvalidInput(f"params must be a dictionary (got {format_value(params)})")
-        whole, space = {**known, **params}, self.settings.space
-        space.encode_run(whole)  # refuses what cannot have been run
-        run = space.as_given(whole)
-        return None if run == dict(row.asked.params if before is not None else known) else run
-
-    def _make_receipt(
-        self, state: State, number: int, status: Literal["heard", "duplicate", "late"], notes: Sequence[str]
-    ) -> Receipt:
-        now, columns = self._read_clock(), state.table.column
-        asked_at, told_at, delay = (columns(name)[number - 1].item() for name in ("asked_at", "told_at", "delay"))
-        used, notes = state.status(number, now) == "heard" or self.settings.late == "use", list(notes)
-        if self.settings.patience.by_clock and told_at < asked_at:
-            notes.append("it came before it was asked, which counts as a delay of 0")
-        if self.settings.patience.by_clock and told_at > now + 60.0:
-            notes.append("its time is later than now by the study's clock")
-        if not used:
-            patience = state.patience_of(state.rows[number - 1])
-            notes.append(f"it came after patience ({patience}): recorded, and not used by the model")
-        return Receipt(number=number, status=status, delay=delay, used=used, note="; ".join(filter(None, notes)))
 
     def add(
         self,
@@ -767,7 +496,7 @@ class Study:
         {'x': 0.25}
         """
         row = AddedQuery(params=params, value=value, context=context, at=at, noise=noise, key=key)
-        return self._add_rows([row], Signature.of(by, remark))[0]
+        return add_rows(self._handle, [row], Signature.of(by, remark))[0]
 
     def add_many(
         self, rows: Iterable[Mapping[str, Any]], *, by: str | None = None, remark: str | None = None
@@ -794,57 +523,9 @@ class Study:
         signature = Signature.of(by, remark)
 
         def write(part: Sequence[Mapping[str, Any]], first: int) -> list[Trial]:
-            return self._add_rows(explain_rows(read_addition, part, first), signature, first)
+            return add_rows(self._handle, explain_rows(read_addition, part, first), signature, first)
 
         return write_rows(rows, write)
-
-    def _add_rows(self, rows: Sequence[AddedQuery | AddedCounts], signature: Signature, first: int = 1) -> list[Trial]:
-        """Write all of the rows, or none; first is the number of the first one."""
-        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
-            self._sync(turn)
-            ready = explain_rows(self._check_row, rows, first)
-            plan = AdditionPlan(self._state)
-
-            def events() -> list[Asked | Told | Counted]:
-                nonlocal plan
-                plan = AdditionPlan(self._state)
-                for row in ready:
-                    if isinstance(row, AddedCounts):
-                        plan.add_counts(row)
-                    else:
-                        before = self._find_by_key(row.key, row.call)
-                        plan.add_query(row, None if before is None else before.event.number)
-                if plan.events:
-                    self._state.require_unlocked()
-                return plan.events
-
-            self._write(events, signature, turn)
-            return [self._read_trial(number) for number in plan.numbers]
-
-    def _check_row(self, row: AddedQuery | AddedCounts) -> AddedQuery | AddedCounts:
-        return self._check_counts(row) if isinstance(row, AddedCounts) else self._check_query(row)
-
-    def _check_query(self, row: AddedQuery) -> AddedQuery:
-        """The row as plain values."""
-        words, _ = self._state.encode_context(row.context)
-        self.settings.space.encode_run(row.params)  # refuses what cannot have been run
-        y = None if row.value is None else require_number(row.value)
-        sigma = self._check_noise(row.noise)
-        if sigma is not None and y is None:
-            raise InvalidInput("noise belongs to an outcome; give a value with it")
-        given, when = self.settings.space.as_given(row.params), self._read_time(row.at)
-        return replace(row, params=given, context=words, value=y, noise=sigma, at=when)
-
-    def _check_counts(self, row: AddedCounts) -> AddedCounts:
-        """The row as plain values."""
-        if self.settings.outcomes != "conversion":
-            raise Contradiction('people are counted in a study of conversions: create it with outcomes="conversion"')
-        words, _ = self._state.encode_context(row.context)
-        self.settings.space.encode_run(row.params)
-        until = self._read_time(row.as_of)
-        if until < row.day:
-            raise InvalidInput(f"as_of must not be before its day (got {format_value(row.as_of)})")
-        return replace(row, params=self.settings.space.as_given(row.params), context=words, as_of=until)
 
     @overload
     def fail(self, trial: Trial | int, kind: Failure, *, reason: str | None = None, by: str | None = None) -> Trial: ...
@@ -874,40 +555,11 @@ class Study:
         >>> [trial.failure for trial in study.fail(study.ask(n=2), "withdrawn", reason="the power was off")]
         ['withdrawn', 'withdrawn']
         """
-        if kind not in FAILURES:
-            raise InvalidInput(f"kind must be one of {', '.join(FAILURES)} (got {format_value(kind)})")
-        why = "" if reason is None else require_reason(reason)
         alone = isinstance(trial, Trial) or not isinstance(trial, Sequence) or isinstance(trial, str)
-        with hold(self._lock):
-            self._sync()
-            given = [cast("Trial | int", trial)] if alone else list(cast("Sequence[Trial | int]", trial))
-            numbers = list(dict.fromkeys(self._find_number(each) for each in given))
-
-            def events() -> list[Failed | Amended]:
-                made = [event for number in numbers for event in self._make_failure(number, kind, why)]
-                if made:
-                    self._state.require_unlocked()
-                return made
-
-            self._write(events, Signature.of(by))
-            if any(self._state.rows[number - 1].failed is None for number in numbers):
-                events()  # an outcome came in between: raise the error
-            trials = [self._read_trial(number) for number in numbers]
-            return trials[0] if alone else trials
-
-    def _make_failure(self, number: int, kind: Failure, reason: str) -> list[Failed | Amended]:
-        """The event that ends a trial; none if it has ended so before."""
-        row, at = self._state.rows[number - 1], self._read_clock()
-        if row.told is not None:
-            told = row.told.value
-            raise AlreadyTold(f"trial {number} was told {told!r} before; it cannot fail any more (got {kind!r})")
-        if row.failed is not None and row.failed.kind != kind:
-            raise AlreadyEnded(f"trial {number} ended as {row.failed.kind} before (got {kind!r})")
-        if row.failed is not None:
-            return []
-        if self._state.table.column("failed_once")[number - 1]:
-            return [Amended(number=number, reason=reason or FAILED_AGAIN, at=at, failure=kind, again=True)]
-        return [Failed(number=number, kind=kind, at=at, reason=reason)]
+        given = [cast("Trial | int", trial)] if alone else list(cast("Sequence[Trial | int]", trial))
+        why = "" if reason is None else require_reason(reason)
+        trials = ending.fail(self._handle, given, kind, why, Signature.of(by))
+        return trials[0] if alone else trials
 
     # Correcting -------------------------------------------------------------------------------------------------------
 
@@ -952,100 +604,16 @@ class Study:
         >>> study.amend(ranges={"x": (0, 2)}, reason="the best is at the edge")
         """
         why, signature = require_reason(reason), Signature.of(by)
-        of_trial = take_back or any(each is not None for each in (value, noise, at, params, failure))
-        of_study = any(each is not None for each in (floor, limits, patience, ranges))
-        if (of_trial, of_study) != (trial is not None, trial is None):
-            raise InvalidInput(AMENDABLE)
-        if trial is None:
-            self._amend_study(why, signature, floor, limits, patience, ranges)
-            return None
-        with hold(self._lock):
-            self._sync()
-            number = self._find_number(trial)
-            refuse_counted(self._state, number)
-
-            def events() -> list[Amended]:
-                self._state.require_unlocked()
-                return [self._make_amendment(number, why, value, noise, at, params, failure, take_back=take_back)]
-
-            self._write(events, signature)
-            return self._read_trial(number)
-
-    def _make_amendment(
-        self,
-        number: int,
-        reason: str,
-        value: float | None,
-        noise: float | None,
-        at: float | datetime | None,
-        params: Params | None,
-        failure: Failure | None,
-        *,
-        take_back: bool,
-    ) -> Amended:
-        """The correction of a trial, if it can be one."""
-        row, now = self._state.rows[number - 1], self._read_clock()
-        if take_back or failure is not None:
-            if (take_back and failure) or any(each is not None for each in (value, noise, at)):
-                raise InvalidInput("take_back, or failure, leaves no outcome; leave value, noise and at out")
-            if failure is not None and failure not in FAILURES:
-                raise InvalidInput(f"failure must be one of {', '.join(FAILURES)} (got {format_value(failure)})")
-            if row.told is None and row.failed is None:
-                raise NothingHeard(f"trial {number} has no outcome or failure to amend")
-        elif (value is not None or at is not None) and row.told is None:
-            raise NothingHeard(f"trial {number} has no outcome to amend; tell it")
-        if noise is not None and value is None:
-            raise InvalidInput("noise belongs to an outcome; give a value with it")
-        run = self._read_run(number, params)
-        if params is not None and run is None:
-            raise InvalidInput(f"trial {number} is known to have been run so (got {format_value(params)})")
-        return Amended(
-            number=number,
-            reason=reason,
-            at=now,
-            value=None if value is None else self.settings.objective.accept(value),
-            noise=self._check_noise(noise),
-            told_at=None if at is None else self._read_time(at),
-            params=run,
-            failure=failure,
-            taken_back=take_back,
+        of_trial = correcting.TrialCorrection(
+            value=value, noise=noise, at=at, params=params, failure=failure, take_back=take_back
         )
-
-    def _amend_study(
-        self,
-        reason: str,
-        signature: Signature,
-        floor: float | None,
-        limits: tuple[float, float] | None,
-        patience: int | str | timedelta | None,
-        ranges: Mapping[str, tuple[float, float]] | None,
-    ) -> None:
-        """Correct the settings, while nobody asks."""
-        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
-            self._sync(turn)
-
-            def events() -> list[Amended]:
-                self._state.require_unlocked()
-                new = amend_settings(self.settings, floor=floor, limits=limits, patience=patience, ranges=ranges)
-                if new.space != self.settings.space:
-                    self._state.check_ranges(new.space)
-                counts = np.any(self._state.table.column("shown") > 0)
-                if new.patience.by_clock != self.settings.patience.by_clock and counts:
-                    raise InvalidInput("this study counts people, by the age of their day; patience keeps its unit")
-                return [
-                    Amended(
-                        number=None,
-                        reason=reason,
-                        at=self._read_clock(),
-                        floor=None if floor is None else new.objective.floor,
-                        limits=None if limits is None else new.objective.limits,
-                        patience=None if patience is None else _write_patience(new.patience),
-                        by_clock=patience is not None and new.patience.by_clock,
-                        ranges=None if ranges is None else {name: _list_ends(new.space, name) for name in ranges},
-                    )
-                ]
-
-            self._write(events, signature, turn)
+        of_study = correcting.StudyCorrection(floor=floor, limits=limits, patience=patience, ranges=ranges)
+        if (of_trial.empty, of_study.empty) != (trial is None, trial is not None):
+            raise InvalidInput(correcting.AMENDABLE)
+        if trial is None:
+            correcting.amend_study(self._handle, of_study, why, signature)
+            return None
+        return correcting.amend_trial(self._handle, trial, of_trial, why, signature)
 
     def find_undo(self, *, by: str | None = None) -> list[PastEvent]:
         """The events that `undo` would take back now, the newest first.
@@ -1056,9 +624,7 @@ class Study:
         >>> [(past.position, past.event.value) for past in study.find_undo(by="bob")]
         [(2, 0.5)]
         """
-        with hold(self._lock):
-            self._sync()
-            return find_undo(self._state, self.events()[: self._state.position], read_person(by))
+        return correcting.list_undoable(self._handle, read_person(by))
 
     def undo(
         self,
@@ -1088,28 +654,8 @@ class Study:
         >>> study.trial(1).failure
         'withdrawn'
         """
-        signature, why = Signature.of(by), "" if reason is None else require_reason(reason)
-        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
-            self._sync(turn)
-            found, number = list[PastEvent](), None if trial is None else self._find_number(trial)
-
-            def events() -> list[Undone]:
-                nonlocal found
-                self._state.require_unlocked()
-                found = find_undo(self._state, self.events()[: self._state.position], signature.by, number)
-                if only not in (None, found[0].position):
-                    raise Followed(f"event {found[0].position} is newer than event {only}; nothing was undone")
-                if isinstance(found[0].event, Amended) and found[0].event.ranges is not None:
-                    self._state.check_ranges(self._state.settings_before.space)
-                at = self._read_clock()
-                return [
-                    Undone(number=find_number(event), position=position, at=at, reason=why) for position, event in found
-                ]
-
-            self._write(events, signature, turn)
-            if not all(self._state.was_undone(past.position) for past in found):
-                raise Followed
-            return found
+        why = "" if reason is None else require_reason(reason)
+        return correcting.undo(self._handle, trial, only, why, Signature.of(by))
 
     def close(self, *, lock: bool = False, by: str | None = None, remark: str | None = None) -> None:
         """Stop asking. Outcomes of pending trials are still accepted, unless the study is locked: then nothing may be
@@ -1126,14 +672,7 @@ class Study:
             ...
         belated.errors.Closed: This study is closed: outcomes are still accepted, queries are no longer asked.
         """
-        with hold(self._lock):
-            self._sync()
-
-            def events() -> list[Ended]:
-                done = self._state.locked if lock else self._state.closed
-                return [] if done else [Ended(at=self._read_clock(), locked=lock)]
-
-            self._write(events, Signature.of(by, remark))
+        ending.close(self._handle, Signature.of(by, remark), lock=lock)
 
     def reopen(self, *, reason: str, by: str | None = None) -> None:
         """Go on with a study that was closed or locked.
@@ -1145,14 +684,7 @@ class Study:
         >>> study.ask().number
         1
         """
-        why = require_reason(reason)
-        with hold(self._lock):
-            self._sync()
-
-            def events() -> list[Reopened]:
-                return [Reopened(at=self._read_clock(), reason=why)] if self._state.closed else []
-
-            self._write(events, Signature.of(by))
+        ending.reopen(self._handle, require_reason(reason), Signature.of(by))
 
     def rename(self, name: str, *, reason: str | None = None, by: str | None = None) -> None:
         """Give the study another name. Handles that are open go on with it.
@@ -1163,14 +695,8 @@ class Study:
         >>> study.name, studies("sqlite:///names.db")
         ('flask', ['flask'])
         """
-        name = read_name(name)
-        signature, why = Signature.of(by), "" if reason is None else require_reason(reason)
-        with hold(self._lock):
-            self._sync()
-            if name != self.name:
-                event = Renamed(before=self.name or "", name=name, at=self._read_clock(), reason=why)
-                self._ledger.rename(signature.sign(event))
-                self._sync()
+        why = "" if reason is None else require_reason(reason)
+        ending.rename(self._handle, read_name(name), why, Signature.of(by))
 
     def delete(self, name: str, *, reason: str, by: str | None = None) -> None:
         """Delete the study, with all of its events; its name must be given once more. What is left is a tombstone: the
@@ -1182,12 +708,7 @@ class Study:
         >>> "trial-run" in studies("sqlite:///names.db")
         False
         """
-        why, who = require_reason(reason), read_person(by)
-        with hold(self._lock):
-            self._sync()
-            if read_name(name) != self.name:
-                raise InvalidInput(f"to delete study {self.name}, give its name (got {format_value(name)})")
-            self._ledger.delete(self.name, who, self._read_clock(), why)
+        ending.delete(self._handle, name, require_reason(reason), read_person(by))
 
     def disconnect(self) -> None:
         """Close files and connections; the next call opens them again. This also happens at the end of
@@ -1199,7 +720,7 @@ class Study:
         >>> study.rounds
         0
         """
-        self._ledger.close()
+        self._handle.ledger.close()
 
     def __enter__(self) -> Self:
         return self
@@ -1334,18 +855,7 @@ class Study:
         >>> [trial.number for trial in study.trials(status="heard", last=5)]
         [2]
         """
-        wanted = STATUSES if status is None else (status,) if isinstance(status, str) else tuple(status)
-        for each in wanted:
-            if each not in STATUSES:
-                raise InvalidInput(f"status must be one of {', '.join(STATUSES)} (got {format_value(each)})")
-        if last is not None and require_whole(last, "last") < 1:
-            raise InvalidInput(f"last must be at least 1 (got {last})")
-        with hold(self._lock):
-            self._sync()
-            now = self._read_clock()
-            found = np.isin(self._state.find_statuses(now), [STATUSES.index(each) for each in wanted])
-            numbers = np.flatnonzero(found) + 1
-            return [self._state.trial(s, now) for s in numbers[-(last or len(numbers)) :].tolist()]
+        return looking.list_trials(self._handle, status, last)
 
     def counts(self) -> dict[Status, int]:
         """How many trials there are now of each status.
@@ -1356,9 +866,8 @@ class Study:
         >>> study.counts()
         {'pending': 1, 'heard': 1, 'late': 0, 'expired': 0, 'failed': 0, 'counted': 0}
         """
-        with hold(self._lock):
-            self._sync()
-            found = np.bincount(self._state.find_statuses(self._read_clock()), minlength=len(STATUSES))
+        with self._handle.hold_newest() as state:
+            found = np.bincount(state.find_statuses(self._handle.read_clock()), minlength=len(STATUSES))
         return dict(zip(STATUSES, found.tolist(), strict=True))
 
     def trial(self, number: int) -> Trial:
@@ -1370,9 +879,8 @@ class Study:
         >>> study.trial(1).outcome
         0.83
         """
-        with hold(self._lock):
-            self._sync()
-            return self._read_trial(self._find_number(number))
+        with self._handle.hold_newest() as state:
+            return self._handle.read_trial(read_number(state, number))
 
     def events(self) -> list[Event]:
         """Everything that happened to the study, in order.
@@ -1383,11 +891,7 @@ class Study:
         >>> [type(event).__name__ for event in study.events()]
         ['Asked', 'Told']
         """
-        try:
-            return [entry.event for entry in self._ledger.read()]
-        except StoreChanged:
-            self._refuse_deleted()
-            raise
+        return self._handle.read_events()
 
     def log(
         self,
@@ -1406,20 +910,7 @@ class Study:
         >>> [entry.sentence for entry in study.log(1, by="Bob")]
         ['told 7.1 of trial 1', 'amended trial 1: its outcome is 0.71']
         """
-        with hold(self._lock):
-            self._sync()
-            number = None if trial is None else self._find_number(trial)
-        first = None if since is None else self._read_time(since)
-        last = None if until is None else self._read_time(until)
-        entries = [describe_event(position, event) for position, event in enumerate(self.events(), start=1)]
-        return [
-            entry
-            for entry in [*describe_creation(self._created), *entries]
-            if (number is None or entry.number == number)
-            and (by is None or entry.by == by)
-            and (first is None or entry.at >= first)
-            and (last is None or entry.at <= last)
-        ]
+        return looking.list_history(self._handle, trial, by, since, until)
 
     def hyperparameters(self) -> list[Hyperparameters]:
         """Every set of hyperparameters found so far, the newest last.
@@ -1429,9 +920,8 @@ class Study:
         >>> study.hyperparameters()  # nothing was fitted yet
         []
         """
-        with hold(self._lock):
-            self._sync()
-            return list(self._state.fits)
+        with self._handle.hold_newest() as state:
+            return list(state.fits)
 
     def refit(self, *, executor: Executor | None = None, by: str | None = None) -> Hyperparameters | None:
         """Fit the hyperparameters now and record them; the next asks, of any worker, use them. None: nothing to fit.
@@ -1453,31 +943,7 @@ class Study:
         ...     study.refit(executor=executor).number
         4
         """
-        with self._ledger.lock_asks(self._sync, self._head) as turn:
-            self._sync(turn)
-
-            def events() -> list[Refitted]:
-                with self._hold_state() as state:
-                    state.require_open()
-                    at = self._read_clock()
-                    compute = prepare_fit(state, at)
-                with use_one_thread():
-                    found = compute()
-                return [] if found is None else [Refitted(fitted=found.to_dict(), at=at)]
-
-            written = self._write(events, Signature.of(by), turn)
-        if written and executor is not None:
-            self._summarise(executor)
-        return Hyperparameters.from_dict(written[0].fitted) if written else None
-
-    def _summarise(self, executor: Executor) -> None:
-        """Compute the summary of very many queries on an executor, for the next ask of this handle."""
-        from belated.execution.parallel import map_in_order
-
-        with self._hold_state() as state:
-            compute = prepare_summary(state, self._read_clock())
-        with use_one_thread(), self._use_cache() as cache:
-            compute(cache, map_in_order(executor))
+        return asking.refit(self._handle, executor, Signature.of(by))
 
     @property
     def rounds(self) -> int:
@@ -1489,9 +955,8 @@ class Study:
         >>> study.rounds
         4
         """
-        with hold(self._lock):
-            self._sync()
-            return self._state.table.count
+        with self._handle.hold_newest() as state:
+            return state.table.count
 
     @property
     def closed(self) -> bool:
@@ -1503,9 +968,8 @@ class Study:
         >>> study.closed
         True
         """
-        with hold(self._lock):
-            self._sync()
-            return self._state.closed
+        with self._handle.hold_newest() as state:
+            return state.closed
 
     @property
     def locked(self) -> bool:
@@ -1517,9 +981,8 @@ class Study:
         >>> study.locked
         True
         """
-        with hold(self._lock):
-            self._sync()
-            return self._state.locked
+        with self._handle.hold_newest() as state:
+            return state.locked
 
     @property
     def floor(self) -> WorstValue:
@@ -1534,9 +997,8 @@ class Study:
         >>> print(study.floor)
         no floor stated: the worst outcome heard, 0.25, stands in
         """
-        with hold(self._lock):
-            self._sync()
-            return find_worst(self._state, self._read_clock())
+        with self._handle.hold_newest() as state:
+            return find_worst(state, self._handle.read_clock())
 
     @property
     def fit_note(self) -> str:
@@ -1549,9 +1011,8 @@ class Study:
         >>> study.fit_note  # with so few, whoever looks fits
         ''
         """
-        with hold(self._lock):
-            self._sync()
-            return describe_fit(gather_knowledge(self._state, self._read_clock()))
+        with self._handle.hold_newest() as state:
+            return describe_fit(gather_knowledge(state, self._handle.read_clock()))
 
     @property
     def head(self) -> str:
@@ -1563,9 +1024,8 @@ class Study:
         >>> study.head.split()[0]
         '1'
         """
-        with hold(self._lock):
-            self._sync()
-            return "0" if self._head is None else str(self._head).strip()
+        with self._handle.hold_newest():
+            return "0" if self._handle.head is None else str(self._handle.head).strip()
 
     def queries(self) -> list[dict[str, Any]] | None:
         """Every query of the space, when they can be listed.
@@ -1574,7 +1034,7 @@ class Study:
         >>> Study.create(space=Points([0.0, 0.5]), silence="unknown", seed=0).queries()
         [{'x': 0.0}, {'x': 0.5}]
         """
-        Q = self._state.problem.Q
+        Q = self._handle.state.problem.Q
         return None if Q is None else [self.settings.space.decode(q) for q in Q]
 
     def best(self, context: Params | None = None) -> BestQuery:
@@ -1594,31 +1054,7 @@ class Study:
         >>> study.best().params
         {'x': 0.8}
         """
-        with hold(self._lock):
-            self._sync()
-            z = None if context is None else self._state.encode_context(context)[1]
-            known = gather_knowledge(self._state, self._read_clock())
-            conversions = self.settings.outcomes == "conversion"
-            trial = None if conversions else self._read_trial(find_best_told(known, z) + 1)
-        if trial is None:
-            i, belief = find_best_rate(known, z, lambda rows: self._believe(known, rows))
-            asked = self._state.rows[known.history.number[i] - 1].asked
-            return self._describe_belief(known, known.history.X[i], belief, asked.params, asked.context)
-        y, x = known.history.y[trial.number - 1], known.history.X[trial.number - 1]
-        shown, heard = count_trials(known.history, x, conversions=False)
-        noisy = heard > 1 or trial.noise is not None
-        there = self._believe(known, x[None]) if noisy else None
-        return BestQuery(
-            params=trial.params,
-            context=trial.context,
-            value=float(y),
-            quantity="outcome",
-            low=None if there is None else float(there.low[0]),
-            high=None if there is None else float(there.high[0]),
-            asked=shown,
-            heard=heard,
-            trial=trial,
-        )
+        return looking.find_best(self._handle, context)
 
     @property
     def best_params(self) -> dict[str, Any]:
@@ -1655,18 +1091,7 @@ class Study:
         >>> round(study.recommend().value, 1)
         0.9
         """
-        with hold(self._lock):
-            self._sync()
-            words, z = self._state.encode_context(context)
-            if not (np.any(self._state.table.told) or np.any(self._state.table.column("converted"))):
-                raise NothingHeard
-            now = self._read_clock()
-            known, (_, situation) = gather_knowledge(self._state, now), find_situation(self._state, now, z)
-        with self._use_cache() as cache:
-            x = find_best_mean(known, situation, self.seed, cache)
-        params = self.settings.space.decode(x)
-        rows = join_context(z, self.settings.space.encode_all([params]))
-        return self._describe_belief(known, rows[0], self._believe(known, rows), params, words)
+        return looking.recommend(self._handle, context)
 
     def posterior(self, points: Sequence[Params], context: Params | None = None, *, pending: bool = False) -> Belief:
         """Mean and standard deviation of f at some points: what is known, with the hyperparameters of today.
@@ -1685,14 +1110,7 @@ class Study:
         >>> study.posterior([{"x": 0.5}]).std > study.posterior([{"x": 0.5}], pending=True).std
         array([ True])
         """
-        if isinstance(points, Mapping):
-            raise InvalidInput(f"points must be a list of dictionaries (got {format_value(points)})")
-        _, z = self._state.encode_context(context)
-        Q = self.settings.space.encode_all(points)
-        with hold(self._lock):
-            self._sync()
-            known = gather_knowledge(self._state, self._read_clock())
-        return self._believe(known, join_context(z, Q), pending=pending)
+        return looking.believe_points(self._handle, points, context, pending=pending)
 
     def delays(self, by: Literal["rounds", "clock"] | None = None) -> DelayReport:
         """The delays so far: how long outcomes take, how many are still to come, and whether delays
@@ -1711,9 +1129,8 @@ class Study:
         """
         from belated.delays.report import report_delays
 
-        with hold(self._lock):
-            self._sync()
-            report = report_delays(self._state, self._read_clock(), by)
+        with self._handle.hold_newest() as state:
+            report = report_delays(state, self._handle.read_clock(), by)
         if report.warning:
             warnings.warn(report.warning, SilenceWarning, stacklevel=2)
         return report
@@ -1734,9 +1151,8 @@ class Study:
         """
         from belated.delays.advice import AdviceBasis
 
-        with hold(self._lock):
-            self._sync()
-            basis = AdviceBasis.of(self._state, self._read_clock(), by)
+        with self._handle.hold_newest() as state:
+            basis = AdviceBasis.of(state, self._handle.read_clock(), by)
         return replace(basis.advise(), warning=basis.delays.warning)
 
     def report(self, context: Params | None = None) -> str:
@@ -1805,10 +1221,9 @@ class Study:
         """
         from belated.outlook.forecast import forecast, read_basis
 
-        with hold(self._lock):
-            self._sync()
-            basis = read_basis(self._state, self._read_clock(), context)
-        with self._use_cache() as cache:
+        with self._handle.hold_newest() as state:
+            basis = read_basis(state, self._handle.read_clock(), context)
+        with self._handle.use_cache() as cache:
             return forecast(basis, queries, margin, cache)
 
     def replay(self, number: int) -> Replay:
@@ -1820,216 +1235,11 @@ class Study:
         >>> study.replay(1).params == trial.params
         True
         """
-        with hold(self._lock):
-            self._sync()
-            asked = self._state.table.asked(self._find_number(number) - 1)
+        with self._handle.hold_newest() as state:
+            asked = state.table.asked(read_number(state, number) - 1)
         if asked.by_hand:
             raise InvalidInput(f"trial {number} was given by hand; there is no choice to replay")
-        return replay_choice(self._created, self.events(), asked)
-
-    # Inside -----------------------------------------------------------------------------------------------------------
-
-    def _believe(self, known: Knowledge, rows: Array, *, pending: bool = False) -> Belief:
-        with self._use_cache() as cache:
-            belief = believe_at(known, rows, cache, pending=pending)
-        return limit_rates(belief, known.history) if self.settings.outcomes == "conversion" else belief
-
-    def _describe_belief(
-        self, known: Knowledge, row: Array, belief: Belief, params: Params, context: Params | None
-    ) -> BestQuery:
-        conversions = self.settings.outcomes == "conversion"
-        asked, heard = count_trials(known.history, row, conversions)
-        return BestQuery(
-            params=dict(params),
-            context=None if context is None else dict(context),
-            value=float(belief.mean[0]),
-            quantity="rate" if conversions else "mean",
-            low=float(belief.low[0]),
-            high=float(belief.high[0]),
-            asked=asked,
-            heard=heard,
-        )
-
-    def _read_clock(self) -> float:
-        return require_time(self.clock(), "the clock's reading")
-
-    def _read_time(self, at: float | datetime | None) -> float:
-        if at is None:
-            return self._read_clock()
-        if not isinstance(at, datetime):
-            return require_time(at, "at")
-        try:
-            return at.timestamp()
-        except (ValueError, OverflowError):
-            raise InvalidInput(f"at must be a time that the clock can show (got {format_value(at)})") from None
-
-    def _read_trial(self, s: int) -> Trial:
-        return self._state.trial(s, self._read_clock())
-
-    def _find_number(self, trial: Trial | int) -> int:
-        s = trial.number if isinstance(trial, Trial) else trial
-        last = self._state.table.count
-        if isinstance(s, np.integer):
-            s = int(s)
-        if isinstance(s, bool) or not isinstance(s, int) or not 1 <= s <= last:
-            exist = {0: "none has been asked yet", 1: "only trial 1 exists"}.get(last, f"trials 1 to {last} exist")
-            raise UnknownTrial(f"there is no trial {format_value(s)}; {exist}")
-        given = None if not isinstance(trial, Trial) else trial.asked_params or trial.params
-        if isinstance(trial, Trial) and given != dict(self._state.table.asked(s - 1).params):
-            raise UnknownTrial(
-                f"trial {s} of this study has other params; this is a trial of another one "
-                f"(got {format_value(trial.params)})"
-            )
-        return s
-
-    def _check_noise(self, noise: float | None) -> float | None:
-        if noise is None:
-            return None
-        if self.settings.outcomes == "conversion":
-            raise Contradiction(f"the noise of conversions follows from their rates; leave noise out (got {noise!r})")
-        if self.settings.algorithm.model.noise == "one":
-            raise Contradiction(
-                f"{self.settings.algorithm.name} has one lambda for all outcomes; leave noise out (got {noise!r})"
-            )
-        sigma = require_number(noise, "noise")
-        if sigma <= 0:
-            raise InvalidInput(f"noise must be more than 0 (got {sigma!r})")
-        return sigma
-
-    def _sync(self, ledger: Ledger | None = None) -> None:
-        """Read and apply the events that others have written."""
-        with hold(self._lock):
-            if not self._sound:
-                self._state, self._head, self._restored = State(self._created), None, None
-            if self._restored is None:
-                self._restore()
-            try:
-                last = None
-                for last in (ledger or self._ledger).read(self._head):
-                    self._sound = False  # until all is applied, and the head is known
-                    self._state.apply_plain(last.plain, last.source)
-                if last is not None:
-                    self._head = last.head
-                self._sound = True
-            except StoreChanged:
-                self._sound = False  # the next call begins with the first event
-                self._refuse_deleted()
-                raise
-            self.name = self._state.name or self.name
-
-    def _restore(self) -> None:
-        """Begin with a snapshot, if there is one."""
-        found = find_snapshot(self._ledger, self._created)
-        self._state, self._head = found or (State(self._created), None)
-        self._restored = self._state.position
-
-    def _refuse_deleted(self) -> None:
-        """Say that the study was deleted, if it was."""
-        tombstone = self._ledger.find_tombstone()
-        if tombstone is not None:
-            raise Deleted(str(tombstone)) from None
-
-    def _apply(self, others: Sequence[Entry], own: Sequence[Event], head: Head) -> None:
-        """Apply the next events, up to a head. An exception on the way leaves the state unsound."""
-        self._sound = False
-        for entry in others:
-            self._state.apply_plain(entry.plain, entry.source)
-        for event in own:
-            self._state.apply(event)
-        self._head = head
-        self._sound = True
-
-    @contextmanager
-    def _hold_state(self) -> Iterator[State]:
-        """The state as it was read last, while nobody changes it."""
-        with hold(self._lock):
-            if not self._sound:
-                self._sync()
-            yield self._state
-
-    def _write(
-        self,
-        events: Callable[[], Sequence[AnEvent]],
-        signature: Signature = NOBODY,
-        ledger: Ledger | None = None,
-        *,
-        about: int | None = None,
-    ) -> Sequence[AnEvent]:
-        """Append the events that `events` makes from the state, signed; if another process was first, read again and
-        retry. With `about`, a trial, the state may be old: what others wrote since must not be about that trial."""
-        position = 0
-
-        def attempt() -> Sequence[AnEvent]:
-            nonlocal position
-            position = self._state.position
-            made = [signature.sign(event) for event in events()]
-            if not made:
-                return made
-            with hold(self._lock):
-                try:
-                    written = (ledger or self._ledger).append(made, self._head, about)
-                except StoreChanged:
-                    self._sound = False
-                    self._refuse_deleted()
-                    raise
-                known = self._state.position + len(written.between) + len(written.events)
-                if self._sound and written.position == known:
-                    self._apply(written.between, written.events, written.head)
-                else:
-                    self._sync(ledger)
-                return made
-
-        def find_news() -> bool:
-            self._sync(ledger)
-            return self._state.position != position
-
-        return write_in_turn(attempt, find_news)
-
-    @contextmanager
-    def _use_cache(self) -> Iterator[Cache]:
-        """The cache for one computation; an exception on the way leaves an empty one behind."""
-        with hold(self._cache_lock):
-            space = self._state.settings.space
-            cache = self._cache if self._cached_in is space else Cache()  # what is kept is about the ranges of then
-            self._cache, self._cached_in = Cache(), space
-            yield cache
-            self._cache = cache
-
-    def _find_by_key(self, key: str | None, call: tuple[object, ...]) -> KeyedCall | None:
-        """What the same call with this key recorded; None when the key is new."""
-        if key is None:
-            return None
-        if not isinstance(key, str) or not key:
-            raise InvalidInput(f"key must be a non-empty string (got {format_value(key)})")
-        if len(key) > LONGEST_KEY or not key.isprintable():
-            raise InvalidInput(
-                f"key must have at most {LONGEST_KEY} characters, all printable (got {format_value(key)})"
-            )
-        found = self._state.table.keys.get(key)
-        if found is None:
-            return None
-        before = self._recall(found.event)
-        if before != call:
-            raise KeyTaken(
-                f"key {format_value(key)} was used before, for another {before[0]}; "
-                "a key is for one call and its retries"
-            )
-        return found
-
-    def _recall(self, event: Asked | Told | Converted | Repeated | Amended | Undone) -> tuple[object, ...]:
-        """The user's call that recorded this event. Who called is no part of it."""
-        if isinstance(event, Undone) or (isinstance(event, Amended) and not event.again):
-            return ("correction",)
-        if isinstance(event, Converted):
-            return ("tell", event.number, event.value, None, freeze(None))
-        if isinstance(event, Told | Repeated | Amended):
-            return ("tell", event.number, event.value, event.noise, freeze(event.params))
-        if not event.by_hand:
-            batch = self._state.rows[event.number - 1 : event.number - 1 + event.parts]
-            return ("ask", tuple(freeze(row.asked.context) for row in batch), freeze(event.fixed))
-        told = self._state.rows[event.number - 1].first_told if event.told_at_once else None
-        value, noise = (None, None) if told is None else (told.value, told.noise)
-        return ("add", freeze(event.params), freeze(event.context), value, noise)
+        return replay_choice(self._handle.created, self.events(), asked)
 
 
 def _refuse_at_server(url: object, clock: object, token: object) -> None:
@@ -2038,35 +1248,6 @@ def _refuse_at_server(url: object, clock: object, token: object) -> None:
         raise InvalidInput("at a server its own clock counts; leave clock out")
     if token is not None and not is_server(url):
         raise InvalidInput("token is for a server, https://host; leave it out")
-
-
-def _list_contexts(context: Params | None, n: int | None, contexts: Sequence[Params] | None) -> Sequence[Params | None]:
-    """The context of each query that an ask is for."""
-    if contexts is None:
-        count = 1 if n is None else require_whole(n, "n")
-        if count < 1:
-            raise InvalidInput(f"n must be at least 1 (got {count})")
-        return [context] * count
-    if context is not None or n is not None:
-        raise InvalidInput("contexts says how many queries there are and what each is for; leave context and n out")
-    if isinstance(contexts, Mapping | str) or not isinstance(contexts, Sequence) or not contexts:
-        raise InvalidInput(f"contexts must be a list of contexts, at least one (got {format_value(contexts)})")
-    return contexts
-
-
-def _write_patience(patience: Patience) -> float | Literal["auto", "none"]:
-    """A patience as an amendment has it."""
-    if patience.auto:
-        return "auto"
-    return "none" if np.isinf(patience.m) else patience.m
-
-
-def _list_ends(space: Space, name: str) -> tuple[float, float]:
-    """The ends of a parameter's range."""
-    kind = space.find_parameter(name)
-    if isinstance(kind, Choice):
-        raise InvalidInput(f"{name}: a choice has no range")
-    return kind.low, kind.high
 
 
 def studies(url: str) -> list[str]:

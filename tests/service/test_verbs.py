@@ -14,6 +14,8 @@ ELSEWHERE = {
     "create": "POST /api/studies",
     "open": "GET /api/studies/STUDY",
     "from_dataframe": "create and add_many",
+    "name": "GET /api/studies/STUDY",
+    "clock": "a header of every answer: the clock of the server counts",
     "settings": "GET /api/studies/STUDY",
     "original_settings": "GET /api/studies/STUDY",
     "seed": "GET /api/studies/STUDY",

@@ -20,6 +20,7 @@ from belated.learner.choice.problem import Hyperparameters
 from belated.patience import Patience, parse_duration
 from belated.record.additions import AddedQuery, read_addition
 from belated.record.bulk import explain_rows, write_rows
+from belated.record.handle import Handle
 from belated.record.ledger.remote import RemoteStore
 from belated.record.signing import read_person, require_reason
 from belated.record.tellings import read_outcome
@@ -29,6 +30,7 @@ from belated.results import FAILURES, Failure, Receipt, Trial
 from belated.settings import Settings
 from belated.study import Study
 from belated.validation import Params, format_value, read_name, require_number, unwrap
+from belated.verbs.reading import read_time
 
 OPTIMIZE_PATIENCE = "BELATED_OPTIMIZE_TIMEOUT"  # the variable of the environment: how long optimize waits, such as 1h
 OPTIMIZE_WAITS = 600.0  # seconds, unless it says otherwise
@@ -47,17 +49,15 @@ class RemoteStudy(Study):
     def __init__(self, found: Mapping[str, Any], store: RemoteStore) -> None:
         self._server, self._then, ledger = store.connection, read_settings(found), store.make_ledger(found)
         self._path = ledger.path
-        super().__init__(Settings.of(store.read_spec(found)), ledger, found["name"], self._server.read_clock)
-
-    def _read_first(self) -> None:
-        """Nothing is read before it is looked at."""
+        created, clock = Settings.of(store.read_spec(found)), self._server.read_clock
+        self._handle = Handle(created, ledger, found["name"], clock)  # nothing is read before it is looked at
 
     @property
     def settings(self) -> Settings:
-        return self._then if self._head is None else self._state.settings
+        return self._then if self._handle.head is None else self._handle.state.settings
 
     def __repr__(self) -> str:
-        self._sync()
+        self._handle.sync()
         return super().__repr__()
 
     # What writes ------------------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ class RemoteStudy(Study):
             "tell",
             trial=_send_trial(trial),
             value=_send_number(value, "value"),
-            at=None if at is None else self._read_time(at),
+            at=None if at is None else read_time(self._handle, at),
             noise=_send_number(noise, "noise"),
             params=self._send_params(params),
             key=_send(key, "key"),
@@ -126,7 +126,7 @@ class RemoteStudy(Study):
             "trial": None if read.trial is None else _send_trial(read.trial),
             "key": _send(read.key, "key"),
             "value": _send_number(read.value, "value"),
-            "at": None if read.at is None else self._read_time(read.at),
+            "at": None if read.at is None else read_time(self._handle, read.at),
             "noise": _send_number(read.noise, "noise"),
         }
         return {name: each for name, each in plain.items() if each is not None}
@@ -148,7 +148,7 @@ class RemoteStudy(Study):
             params=self._send_params(params),
             value=_send_number(value, "value"),
             context=self._send_context(context),
-            at=None if at is None else self._read_time(at),
+            at=None if at is None else read_time(self._handle, at),
             noise=_send_number(noise, "noise"),
             key=_send(key, "key"),
             by=self._sign(by),
@@ -175,12 +175,12 @@ class RemoteStudy(Study):
         if isinstance(read, AddedQuery):
             plain |= {
                 "value": _send_number(read.value, "value"),
-                "at": None if read.at is None else self._read_time(read.at),
+                "at": None if read.at is None else read_time(self._handle, read.at),
                 "noise": _send_number(read.noise, "noise"),
                 "key": _send(read.key, "key"),
             }
         else:
-            until = None if read.as_of is None else self._read_time(read.as_of)
+            until = None if read.as_of is None else read_time(self._handle, read.as_of)
             plain |= {"day": read.day, "shown": read.shown, "converted": read.converted, "as_of": until}
         return {name: each for name, each in plain.items() if each is not None}
 
@@ -223,7 +223,7 @@ class RemoteStudy(Study):
             value=_send_number(value, "value"),
             reason=require_reason(reason),
             noise=_send_number(noise, "noise"),
-            at=None if at is None else self._read_time(at),
+            at=None if at is None else read_time(self._handle, at),
             params=self._send_params(params),
             failure=_send(failure, "failure"),
             take_back=take_back or None,
@@ -234,7 +234,7 @@ class RemoteStudy(Study):
             by=self._sign(by),
         )
         if trial is None:
-            self._sync()  # the settings are others now
+            self._handle.sync()  # the settings are others now
         return None if found is None else trial_from_dict(found)
 
     def find_undo(self, *, by: str | None = None) -> list[PastEvent]:
@@ -257,7 +257,7 @@ class RemoteStudy(Study):
             only=_send(only, "only"),
         )
         if any(each["event"].get("number") is None for each in found):
-            self._sync()  # the settings are others now
+            self._handle.sync()  # the settings are others now
         return [past_from_dict(each) for each in found]
 
     def close(self, *, lock: bool = False, by: str | None = None, remark: str | None = None) -> None:
@@ -270,7 +270,7 @@ class RemoteStudy(Study):
         name = read_name(name)
         why = None if reason is None else require_reason(reason)
         self._do("rename", name=name, reason=why, by=self._sign(by))
-        self.name = name
+        self._handle.name = name
 
     def delete(self, name: str, *, reason: str, by: str | None = None) -> None:
         plain = {"name": _send(name, "name"), "reason": require_reason(reason), "by": self._sign(by)}
@@ -305,7 +305,7 @@ class RemoteStudy(Study):
         return self._server.post(f"{self._path}/{verb}", said, done=done, note_name=self._note_name)
 
     def _note_name(self, name: str) -> None:
-        self.name = name
+        self._handle.name = name
 
     def _sign(self, by: str | None) -> str | None:
         """Who does it. A token says that by itself, unless somebody else is named."""
@@ -322,7 +322,7 @@ class RemoteStudy(Study):
         try:
             return to_sendable(context)
         except Unsendable:
-            self._state.encode_context(context)
+            self._handle.state.encode_context(context)
             raise InvalidInput(f"context cannot be sent to a server (got {format_value(context)})") from None
 
     def _send_contexts(self, contexts: Any) -> Any:

@@ -7,6 +7,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any
@@ -18,7 +19,9 @@ from belated.learner.arrays import Array
 from belated.learner.blas import use_one_thread
 from belated.record.bulk import explain_rows
 from belated.record.check import find_faults
-from belated.record.events import Amended, Asked, Event, Undone
+from belated.record.events import Adjusted, Amended, Asked, Event, Undone
+from belated.record.handle import AnEvent, Handle
+from belated.record.keyed_calls import find_call
 from belated.record.ledger import Ledger, Store, open_store
 from belated.record.ledger.calls import BY_IDENTITY
 from belated.record.ledger.chain import Entry, Head, Origin, Tombstone
@@ -29,13 +32,52 @@ from belated.record.tellings import read_outcome
 from belated.record.undoing import PastEvent
 from belated.results import Receipt, Trial
 from belated.settings import Settings
-from belated.study import AnEvent, Study
+from belated.study import Study
+from belated.verbs.asking import choose
+from belated.verbs.telling import read_outcome_row, tell_rows
 
 NEAR = 50  # events that are read together
 
 
 class NotTogether(Exception):
     """These calls have to be done one after the other."""
+
+
+class KeyedHandle(Handle):
+    """A handle whose amendments and undos can have a key, so that a client may repeat them."""
+
+    def __init__(self, created: Settings, ledger: Any, name: str, clock: Callable[[], float]) -> None:
+        self._once = threading.local()
+        super().__init__(created, ledger, name, clock)
+
+    @contextmanager
+    def use_key(self, key: str) -> Iterator[None]:
+        """What this thread writes meanwhile has this key."""
+        self._once.key = key
+        try:
+            yield
+        finally:
+            self._once.key = None
+
+    def write(
+        self,
+        events: Callable[[], Sequence[AnEvent]],
+        signature: Signature = NOBODY,
+        ledger: Ledger | None = None,
+        *,
+        about: int | None = None,
+    ) -> Sequence[AnEvent]:
+        key = getattr(self._once, "key", None)
+        if key is None:
+            return super().write(events, signature, ledger, about=about)
+
+        def keyed() -> Sequence[AnEvent]:
+            made = list(events())
+            if made and isinstance(made[0], Amended | Undone):
+                made[0] = replace(made[0], key=key)
+            return made
+
+        return super().write(keyed, signature, ledger)
 
 
 class ServedStudy(Study):
@@ -48,25 +90,24 @@ class ServedStudy(Study):
         self._hashes: list[bytes] = []  # of the events, in order, as far as somebody paged through them
         self._about: list[tuple[int | None, str | None, str]] = []  # likewise: the trial, who did it, and the kind
         self._paging = threading.Lock()
-        self._once = threading.local()
-        super().__init__(settings, ledger, name, clock)
+        self._handle = self._keyed = KeyedHandle(settings, ledger, name, clock)
+        self._handle.read_first()
 
     def read_head(self) -> Head:
         """The position and hash of the last event."""
-        with hold(self._lock):
-            self._sync()
-            return self._head or self._start
+        with self._handle.hold_newest():
+            return self._handle.head or self._start
 
     def read_entries(self, after: Head | None = None) -> Iterator[Entry]:
         """The events after one that was read before, as stored."""
-        return self._ledger.read(after)
+        return self._handle.ledger.read(after)
 
     def find_head(self, position: int) -> Head:
         """The event at a position (the newest, where there are fewer), with its hash."""
         with self._paging:
             if len(self._hashes) < position:
                 last = Head(len(self._hashes), self._hashes[-1]) if self._hashes else None
-                self._note_entries(self._ledger.read(last))
+                self._note_entries(self._handle.ledger.read(last))
             place = min(position, len(self._hashes))
             return Head(place, self._hashes[place - 1]) if place else self._start
 
@@ -104,9 +145,8 @@ class ServedStudy(Study):
 
     def find_trials(self, statuses: Collection[str] | None = None, order: str = "number") -> list[int]:
         """The numbers of the trials of some statuses (None: all), by number or outcome; - before it: backwards."""
-        with hold(self._lock):
-            self._sync()
-            table, now, m = self._state.table, self._read_clock(), self._state.settings.patience.m
+        with self._handle.hold_newest() as state:
+            table, now, m = state.table, self._handle.read_clock(), state.settings.patience.m
             found = list(range(1, table.count + 1))
             if statuses is not None:
                 found = [number for number in found if table.status(number, now, m) in statuses]
@@ -120,15 +160,13 @@ class ServedStudy(Study):
 
     def read_trials(self, numbers: Iterable[int]) -> list[Trial]:
         """Some trials, as they are now."""
-        with hold(self._lock):
-            self._sync()
-            return [self._read_trial(number) for number in numbers]
+        with self._handle.hold_newest():
+            return [self._handle.read_trial(number) for number in numbers]
 
     def read_outcomes(self) -> tuple[list[int], Array]:
         """The numbers of the trials that were told an outcome, and the outcomes."""
-        with hold(self._lock):
-            self._sync()
-            table = self._state.table
+        with self._handle.hold_newest() as state:
+            table = state.table
             rows = np.flatnonzero(table.told)
             return [int(row) + 1 for row in rows], np.array(table.column("y")[rows], dtype=float)
 
@@ -141,17 +179,16 @@ class ServedStudy(Study):
         """The key that a tell is recorded with, where its caller gave none and the client made one.
 
         A duplicate of something else than its own first attempt leaves no event, with or without a server."""
-        with hold(self._lock):
-            table = self._state.table
+        with hold(self._handle.lock):
+            table = self._handle.state.table
             known = key in table.keys
             new = not isinstance(number, int) or not 1 <= number <= table.count or table.takes_outcome(number - 1)
             return key if known or new else None
 
     def find_repeat(self, key: str) -> list[PastEvent]:
         """The events of an amendment or an undo that was made with this key before."""
-        with hold(self._lock):
-            self._sync()
-            found = self._state.table.keys.get(key)
+        with self._handle.hold_newest() as state:
+            found = state.table.keys.get(key)
         if found is None or not isinstance(found.event, Amended | Undone):
             return []
         first, *rest = self.events()[found.position - 1 :]
@@ -166,33 +203,33 @@ class ServedStudy(Study):
         has an answer of its own.
 
         calls  of `ask`, with context, key, by and remark alone"""
+        handle = self._handle
         try:
-            batch = [self._state.encode_context(call.get("context"))[0] for call in calls]
+            batch = [handle.state.encode_context(call.get("context"))[0] for call in calls]
             signatures = [Signature.of(call.get("by"), call.get("remark")) for call in calls]
         except InvalidInput:
             raise NotTogether from None
         keys = [call.get("key") for call in calls]
         if len({key for key in keys if key is not None}) + keys.count(None) < len(keys):
             raise NotTogether
-        with self._ledger.lock_asks(self._sync, self._head) as turn:
-            self._sync(turn)
 
-            def events() -> list[AnEvent]:
-                try:
-                    with self._hold_state() as state:
-                        for key in keys:
-                            self._find_by_key(key, ())  # nothing is known of it, or it is refused
-                        state.require_open()
-                    with use_one_thread():
-                        made = self._choose(batch, None, None)
-                except (InvalidInput, KeyTaken, Exhausted):
-                    raise NotTogether from None
-                change, asked = made[: -len(calls)], made[-len(calls) :]
-                alone = (replace(event, key=key, part=0, parts=1) for event, key in zip(asked, keys, strict=True))
-                signed = (each.sign(event) for event, each in zip(alone, signatures, strict=True))
-                return [*map(signatures[0].sign, change), *signed]
+        def events() -> list[Asked | Adjusted]:
+            try:
+                with handle.hold_state() as state:
+                    for key in keys:
+                        find_call(state, key, ())  # nothing is known of it, or it is refused
+                    state.require_open()
+                with use_one_thread():
+                    made = choose(handle, batch, None, None)
+            except (InvalidInput, KeyTaken, Exhausted):
+                raise NotTogether from None
+            change, asked = made[: -len(calls)], made[-len(calls) :]
+            alone = (replace(event, key=key, part=0, parts=1) for event, key in zip(asked, keys, strict=True))
+            signed = (each.sign(event) for event, each in zip(alone, signatures, strict=True))
+            return [*map(signatures[0].sign, change), *signed]
 
-            asked = [event.number for event in self._write(events, NOBODY, turn) if isinstance(event, Asked)]
+        with handle.lock_asks() as turn:
+            asked = [event.number for event in handle.write(events, NOBODY, turn) if isinstance(event, Asked)]
         return self.read_trials(asked)
 
     def tell_rows(
@@ -200,13 +237,12 @@ class ServedStudy(Study):
     ) -> list[Receipt]:
         """Tell many outcomes with a key of them all; if that was done before, the receipts are those of then."""
         read = explain_rows(read_outcome, rows, 1)
-        with hold(self._lock):
-            self._sync()
-            keys = [f"{key}/{i}" for i in range(len(read))]
-            known = [each if each in self._state.table.keys else None for each in keys]
-            numbers = [self._read_outcome(row, 0.0).number for row in read] if any(known) else []
+        keys = [f"{key}/{i}" for i in range(len(read))]
+        with self._handle.hold_newest() as state:
+            known = [each if each in state.table.keys else None for each in keys]
+            numbers = [read_outcome_row(self._handle, row, 0.0).number for row in read] if any(known) else []
         if not numbers:
-            return self._tell_rows(read, Signature.of(by, remark), 1, key)
+            return tell_rows(self._handle, read, Signature.of(by, remark), 1, key)
         again = zip(numbers, read, known, strict=True)
         return [self.tell(n, row.value, at=row.at, noise=row.noise, key=each) for n, row, each in again]
 
@@ -214,48 +250,24 @@ class ServedStudy(Study):
         """Write events that a client worked out from those up to `seen`, all or none; Taken if there are newer ones.
 
         They are checked as `belated check` would: nothing that breaks a promise gets into the record."""
-        with self._ledger.lock_asks(self._sync, self._head) as turn, hold(self._lock):
-            self._sync(turn)
-            if (self._head or self._start) != seen:
+        with self._handle.lock_asks() as turn, hold(self._handle.lock):
+            if (self._handle.head or self._start) != seen:
                 raise Taken
-            self._state.require_unlocked()
+            self._handle.state.require_unlocked()
             before = self.events()
             try:
-                faults = find_faults(self._created, [*before, *made])
+                faults = find_faults(self._handle.created, [*before, *made])
             except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
                 raise InvalidInput(f"these cannot be events of this study ({error})") from None
             if faults:
                 raise InvalidInput(f"these cannot be events of this study ({faults[0]})")
-            self._write(lambda: list(made), NOBODY, turn)
-            return self._head or self._start
+            self._handle.write(lambda: list(made), NOBODY, turn)
+            return self._handle.head or self._start
 
     def do_once(self, key: str, verb: Callable[[], Any]) -> Any:
         """Do something whose events are to have this key, so that the record shows that it was done."""
-        self._once.key = key
-        try:
+        with self._keyed.use_key(key):
             return verb()
-        finally:
-            self._once.key = None
-
-    def _write(
-        self,
-        events: Callable[[], Sequence[AnEvent]],
-        signature: Signature = NOBODY,
-        ledger: Ledger | None = None,
-        *,
-        about: int | None = None,
-    ) -> Sequence[AnEvent]:
-        key = getattr(self._once, "key", None)
-        if key is None:
-            return super()._write(events, signature, ledger, about=about)
-
-        def keyed() -> Sequence[AnEvent]:
-            made = list(events())
-            if made and isinstance(made[0], Amended | Undone):
-                made[0] = replace(made[0], key=key)
-            return made
-
-        return super()._write(keyed, signature, ledger)
 
 
 class ServedStudies:

@@ -41,9 +41,10 @@ FEWEST = 6  # marks that can be squashed
 class ViewedStudy(ForeseenStudy, Protocol):
     """What is read of a study."""
 
-    name: str | None
-    clock: Callable[[], float]
-
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def clock(self) -> Callable[[], float]: ...
     @property
     def settings(self) -> Settings: ...
     @property
