@@ -228,8 +228,9 @@ def find_faults(settings: Settings, events: Sequence[Event]) -> list[str]:
 
 def _were_chosen_together(before: Event, event: Asked) -> bool:
     """Whether two asks, each a call of its own, were chosen at one moment and written with one commit."""
-    single = isinstance(before, Asked) and not before.by_hand and before.parts == event.parts == 1
-    return single and (before.knew, before.considered_at) == (event.knew, event.considered_at)
+    if not isinstance(before, Asked) or before.by_hand or before.parts > 1 or event.parts > 1:
+        return False
+    return (before.knew, before.considered_at) == (event.knew, event.considered_at)
 
 
 def _check_events(state: State, events: Sequence[Event], flag: Flag, steps: Steps) -> Counter[str]:

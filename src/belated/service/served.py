@@ -223,7 +223,8 @@ class ServedStudy(Study):
                     made = choose(handle, batch, None, None)
             except (InvalidInput, KeyTaken, Exhausted):
                 raise NotTogether from None
-            change, asked = made[: -len(calls)], made[-len(calls) :]
+            change = [event for event in made if isinstance(event, Adjusted)]
+            asked = [event for event in made if isinstance(event, Asked)]
             alone = (replace(event, key=key, part=0, parts=1) for event, key in zip(asked, keys, strict=True))
             signed = (each.sign(event) for event, each in zip(alone, signatures, strict=True))
             return [*map(signatures[0].sign, change), *signed]
