@@ -14,7 +14,7 @@ NAME: Spec = {
     "description": "letters and digits of any script, and . _ - (NFC; at most 255 bytes)",
     "pattern": "^[^/]+$",
     "maxLength": 128,
-    "examples": ["catalyst"],
+    "example": "catalyst",
 }
 PARAMS: Spec = {"type": "object"}
 OBJECT: Spec = {"type": "object"}
@@ -23,14 +23,14 @@ PAIR: Spec = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
 MOMENT: Spec = {
     "type": ["number", "string"],
     "description": "seconds since 1970, or a time",
-    "examples": ["2026-03-01T14:30Z"],
+    "example": "2026-03-01T14:30Z",
 }
 PATIENCE: Spec = {
     "type": ["integer", "string"],
     "description": 'rounds, or a time, "auto", "auto-clock", "none"',
-    "examples": ["14d", 20],
+    "example": "14d",
 }
-CONTEXT_TEXT: Spec = {"type": "string", "description": "a JSON object", "examples": ['{"who": "new"}']}
+CONTEXT_TEXT: Spec = {"type": "string", "description": "a JSON object", "example": '{"who": "new"}'}
 PICTURES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 TRIAL_NUMBER: Spec = {
     "anyOf": [
@@ -59,17 +59,15 @@ TRIAL: Spec = {
         "asked_at": NUMBER,
     },
     "required": ["number", "params", "status", "outcome", "asked_at"],
-    "examples": [
-        {
-            "number": 7,
-            "params": {"temperature": 61.5},
-            "status": "heard",
-            "outcome": 0.83,
-            "asked_at": 1772370000.0,
-            "asked_by": "cluster",
-            "told_by": "anna",
-        }
-    ],
+    "example": {
+        "number": 7,
+        "params": {"temperature": 61.5},
+        "status": "heard",
+        "outcome": 0.83,
+        "asked_at": 1772370000.0,
+        "asked_by": "cluster",
+        "ended_by": "anna",
+    },
 }
 TRIALS: Spec = {"type": "array", "items": TRIAL}
 TRIAL_OR_TRIALS: Spec = {"anyOf": [TRIAL, TRIALS]}
@@ -84,7 +82,7 @@ RECEIPT: Spec = {
         "note": WORDS,
     },
     "required": ["number", "status", "delay", "used", "note"],
-    "examples": [{"number": 7, "status": "heard", "delay": 3.0, "used": True, "note": ""}],
+    "example": {"number": 7, "status": "heard", "delay": 3.0, "used": True, "note": ""},
 }
 PAST_EVENTS: Spec = {
     "type": "array",
@@ -100,9 +98,7 @@ ERROR: Spec = {
         }
     },
     "required": ["error"],
-    "examples": [
-        {"error": {"code": "invalid_input", "message": "value must be a number (got '0.83')", "field": "value"}}
-    ],
+    "example": {"error": {"code": "invalid_input", "message": "value must be a number (got '0.83')", "field": "value"}},
 }
 PARAMETER: Spec = {
     "anyOf": [
@@ -126,11 +122,8 @@ PARAMETER: Spec = {
 }
 SPACE: Spec = {
     "type": "object",
-    "description": "the parameters by name; or the only queries that are possible",
-    "examples": [
-        {"temperature": {"kind": "real", "low": 20, "high": 90, "unit": "°C"}},
-        {"kind": "points", "names": ["temperature"], "rows": [[20], [50], [80]]},
-    ],
+    "description": 'the parameters by name; or {"kind": "points", "names", "rows"}, the only queries that are possible',
+    "example": {"temperature": {"kind": "real", "low": 20, "high": 90, "unit": "°C"}},
 }
 SETTINGS: dict[str, Spec] = {
     "name": NAME,

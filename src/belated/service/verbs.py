@@ -457,7 +457,7 @@ WRITING = (
             "name": {
                 "type": "string",
                 "description": "of the file, which ends in .csv, .xlsx or .jsonl",
-                "examples": ["past.csv"],
+                "example": "past.csv",
             },
             "dry_run": schemas.FLAG,
             "map": {"type": "array", "items": schemas.WORDS, "description": "what a title means: yield=outcome"},
@@ -596,7 +596,7 @@ LOOKS = (
             "pair": {
                 "type": "string",
                 "description": "two parameters, as JSON",
-                "examples": ['["temperature", "stages"]'],
+                "example": '["temperature", "stages"]',
             },
         },
         required=("chart",),

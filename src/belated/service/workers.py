@@ -51,7 +51,7 @@ class Job:
 
 
 DoJob = Callable[[ServedStudies, Job], Any]
-Waiting = tuple[Job, Future[Any]]
+Queued = tuple[Job, Future[Any]]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Lane:
     """The jobs of one kind that wait for one study."""
 
     name: tuple[str, LaneKind]
-    jobs: deque[Waiting] = field(default_factory=deque)
+    jobs: deque[Queued] = field(default_factory=deque)
     busy: bool = False
     last: int | None = None  # the process that did the last one
     seconds: float = 0.0  # that a job takes, of late
@@ -198,7 +198,7 @@ class WorkerPool:
         if pipe is not None:
             pipe.close()
 
-    def _take(self, me: int) -> tuple[Lane, list[Waiting]] | None:
+    def _take(self, me: int) -> tuple[Lane, list[Queued]] | None:
         """The next job for this process, or some that are done together; None: there will be none."""
         with self._ready:
             while True:
@@ -268,7 +268,7 @@ def end_process(process: Any) -> None:
     process.join(1.0)
 
 
-def _give(waiting: Sequence[Waiting], pipe: Connection) -> bool:
+def _give(waiting: Sequence[Queued], pipe: Connection) -> bool:
     """Let a process do some jobs, and pass its answers on; False if the process is lost."""
     try:
         pipe.send([job for job, _ in waiting])
