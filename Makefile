@@ -25,7 +25,9 @@ lint: $(STAMP)  ## check style and types: ruff and mypy --strict
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 
-docs: $(STAMP).docs  ## build the documentation site into build/site; a broken link or an undocumented name fails
+# The examples that need Ray run in test-doors.
+docs: $(STAMP).docs  ## build the documentation site into build/site; a broken link or example or an undocumented name fails
+	@$(PY) -m pytest -q -n 2 tests/test_docs.py tests/test_docstrings.py tests/cli/test_cli_docs.py
 	@$(PY) -m website.pages build/pages
 	@$(PY) -m zensical build --strict --clean
 	@$(PY) -m website.finish build/site
@@ -34,7 +36,7 @@ stories: $(STAMP)  ## make the pictures of the documentation's user stories anew
 	@$(PY) -m website.stories
 
 # Tests start many interpreters: with compiled files each of them is quicker by a second.
-test test-beside test-faults test-doors test-browser test-cnn test-long test-wheel: export PYTHONDONTWRITEBYTECODE =
+docs test test-beside test-faults test-doors test-browser test-cnn test-long test-wheel: export PYTHONDONTWRITEBYTECODE =
 
 test: $(STAMP)  ## run the tests, on two cores; the same examples every time
 	@$(PY) -m pytest -q -n 2

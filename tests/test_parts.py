@@ -291,6 +291,69 @@ def test_a_kernel_that_returns_something_wrong_is_named() -> None:
             belated.Study.create(space=SPACE, algorithm=algorithms.custom("mine", kernel=kernel), silence="unknown")
 
 
+class NoSurface(Fieldless):
+    scores = Cautious.scores
+
+
+class NothingToMaximise(Cautious):
+    def surface(self, belief: Any, nu: float, rng: Any) -> Any:
+        return None
+
+
+class NoSlope(Cautious):
+    def surface(self, belief: Any, nu: float, rng: Any) -> Any:
+        return lambda Q: Q[:, 0]
+
+
+class NoModel(Fieldless):
+    def fit(self, X: Any, y: Any) -> Any:
+        return None
+
+
+class Wordless(Fieldless):
+    fill = Average.fill
+
+
+class NothingFilled(Average):
+    def fill(self, h: Any, floor: float, heard: Any) -> Any:
+        return h.y
+
+
+def choose_with(silence: Any = "unknown", **parts: Any) -> belated.Trial:
+    """A choice after three outcomes, by these parts."""
+    algorithm = algorithms.custom("mine", **parts) if parts else "default"
+    study = belated.Study.create(space=SPACE, algorithm=algorithm, silence=silence, seed=0, initial=0)
+    for x in (0.1, 0.5, 0.9):
+        study.add({"x": x, "kind": "a"}, x)
+    return study.ask()
+
+
+NO_SLOPE = r"NoSlope: surface must be a function of Q with a method gradient \(got <function "
+
+
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        ({"policy": NoSurface()}, r"policy must be a value with scores, surface \(.* has no surface\)"),
+        ({"policy": NothingToMaximise()}, r"NothingToMaximise: surface must be a function of Q .* \(got None\)"),
+        ({"policy": NoSlope()}, NO_SLOPE),
+        ({"surrogate": NoModel()}, r"NoModel: what fit returns must be a value with mean, std \(None has no mean\)"),
+        ({"kernel": Fieldless()}, r"kernel must be a value with variance, .* has no variance\)"),
+        ({"silence": Wordless()}, r"silence must be a value with fill, name, .* has no name\)"),
+        ({"silence": NothingFilled()}, r"NothingFilled: fill must return a silence.Filled \(got array"),
+    ],
+)
+def test_a_part_without_what_it_needs_is_named(said: dict[str, Any], rule: str) -> None:
+    with pytest.raises(InvalidInput, match=rule):
+        choose_with(**said)
+
+
+@pytest.mark.parametrize("law", ["fixed", delays.Fixed, Fieldless()])
+def test_a_law_without_rho_is_refused(law: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"law must be a value with rho \(.* (has no rho|is a class)\)"):
+        silence.Fading(law=law)
+
+
 # Packages -------------------------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import griffe
 
-from website.markdown import write_markdown
+from website.markdown import read_fields, write_markdown
 
 
 class MarkdownDocstrings(griffe.Extension):  # type: ignore[misc]
@@ -12,4 +12,5 @@ class MarkdownDocstrings(griffe.Extension):  # type: ignore[misc]
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:
-            obj.docstring.value = write_markdown(obj.docstring.value)
+            text = obj.docstring.value
+            obj.docstring.value = write_markdown(text, read_fields(obj.source, text) if obj.is_class else ())

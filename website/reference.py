@@ -3,16 +3,18 @@
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import belated
+from website.exports import find_bare, read_exports
 
-INTEGRATIONS = {  # named, not imported: each needs a library of its own
-    "belated.integrations.optuna": ["BelatedSampler"],
-    "belated.integrations.sklearn": ["BelatedSearchCV"],
-    "belated.integrations.ray": ["BelatedSearch", "RayExecutor"],
-    "belated.plotting.interactive": ["draw_outcomes", "draw_delays", "draw_beliefs"],
-}
+PACKAGE = Path(belated.__file__).parent
+# Read, not imported: each needs a library of its own.
+INTEGRATIONS = (
+    *(f"belated.integrations.{path.parent.name}" for path in sorted(PACKAGE.glob("integrations/*/__init__.py"))),
+    "belated.plotting.interactive",
+)
 SECTIONS = {
     "study": "Study",
     "functions": "Functions",
@@ -38,15 +40,41 @@ def list_names() -> Iterator[tuple[str, str, object]]:
 
 
 def find_undocumented() -> list[str]:
-    """Public names, and public methods of classes, without a docstring of their own; constants cannot have one."""
+    """Public names, and public methods of classes, without a docstring; constants cannot have one."""
+    listed = [(name, value) for _, name, value in list_names()]
+    documented = find_documented([value for _, value in listed if is_protocol(value)])
     found = []
-    for _, name, value in list_names():
+    for name, value in listed:
         if inspect.isclass(value) or inspect.isfunction(value):
             found += [] if value.__doc__ else [name]
-        if name == "belated.Study":
-            methods = {key: one for key, one in vars(value).items() if not key.startswith("_")}
-            found += [f"{name}.{key}" for key, one in methods.items() if not inspect.getdoc(one)]
+        if inspect.isclass(value):
+            found += [
+                f"{name}.{key}" for key, one in list_members(value) if not (inspect.getdoc(one) or key in documented)
+            ]
+    for module in INTEGRATIONS:
+        found += [f"{module}.{name}" for exported in read_exports(module).values() for name in find_bare(exported)]
     return found
+
+
+def list_members(cls: type) -> Iterator[tuple[str, object]]:
+    """The public methods and properties of a class, as belated has them."""
+    for key in dir(cls):
+        member = inspect.getattr_static(cls, key)
+        owner = next(base for base in cls.__mro__ if key in vars(base))
+        ours = owner.__module__.startswith("belated.") and not key.startswith("_")
+        if ours and (isinstance(member, classmethod | staticmethod | property) or inspect.isfunction(member)):
+            yield key, member
+
+
+def is_protocol(value: object) -> bool:
+    return bool(getattr(value, "_is_protocol", False))
+
+
+def find_documented(protocols: list[object]) -> set[str]:
+    """What protocols say of their methods holds for the classes that fit them."""
+    return {
+        key for each in protocols if inspect.isclass(each) for key, one in list_members(each) if inspect.getdoc(one)
+    }
 
 
 def write_pages() -> dict[str, str]:
@@ -60,8 +88,8 @@ def write_pages() -> dict[str, str]:
             about = (inspect.getdoc(import_module(module)) or "").split("\n\n")[0]
             pages[section] += f"\n## {module}\n\n{about}\n"
         pages[section] += write_entry(name, 3 if section == "modules" else 2, value)
-    for module, names in INTEGRATIONS.items():
-        for name in names:
+    for module in INTEGRATIONS:
+        for name in read_exports(module):
             pages["integrations"] += f"\n::: {module}.{name}\n    options:\n      heading_level: 2\n"
     return {f"reference/{section}.md": text for section, text in pages.items()}
 

@@ -64,6 +64,7 @@ class Objective:
 
     @property
     def sign(self) -> float:
+        """1 where more is better, -1 where less is."""
         return 1.0 if self.goal == "maximize" else -1.0
 
     @property

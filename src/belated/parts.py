@@ -5,7 +5,7 @@ A stored part is its name, its fields, and where its class comes from. To read i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -35,9 +35,10 @@ def register(kind: Kind, name: str, part: type) -> None:
 
     A package can do so for good, with an entry point of the group "belated.policy", "belated.silence" and so on.
 
+    >>> from dataclasses import dataclass
     >>> import belated
-    >>> from belated.validation import Fieldless
-    >>> class Cautious(Fieldless):
+    >>> @dataclass(frozen=True)
+    ... class Cautious:
     ...     def scores(self, belief, Q, nu, rng):
     ...         return belated.policies.UCB().scores(belief, Q, -nu, rng)
     ...     def surface(self, belief, nu, rng):
@@ -121,6 +122,13 @@ def read_part(kind: Kind, spec: Mapping[str, Any]) -> Any:
 def locate(part: type) -> str:
     """Where a class is, as an entry point writes it."""
     return f"{part.__module__}:{part.__qualname__}"
+
+
+def require_members(what: str, part: object, names: Sequence[str]) -> None:
+    """Refuse a part that lacks what others will ask of it, or that is a class."""
+    wrong = "is a class" if isinstance(part, type) else next((f"has no {n}" for n in names if not hasattr(part, n)), "")
+    if wrong:
+        raise InvalidInput(f"{what} must be a value with {', '.join(names)} ({format_value(part)} {wrong})")
 
 
 def check_returned(who: object, what: str, value: object, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from belated.learner.gp.domain import Finite
 from belated.learner.gp.kernels import check_kernel
 from belated.learner.silence import SILENCES, Silence, find_silence, read_silence, write_silence
 from belated.objective import Objective
-from belated.parts import list_parts
+from belated.parts import list_parts, require_members
 from belated.patience import Patience
 from belated.space.encoding import Space
 from belated.space.parameters import LONGEST_UNIT, Choice, Integer, Real
@@ -167,6 +167,7 @@ class Settings:
 
     @property
     def problem(self) -> Problem:
+        """What a choice needs of the settings, as the learner takes it."""
         return Problem(
             algorithm=self.algorithm,
             silence=self.silence,
@@ -367,6 +368,8 @@ def _settle_silence(algorithm: Algorithm, given: str | Silence | None) -> Silenc
         raise InvalidInput(
             f"silence must be one of {', '.join(SILENCES)}, or a value of belated.silence (got {format_value(given)})"
         )
+    if given is not None:
+        require_members("silence", given, ("fill", "name", "fills", "forgets", "uses_floor"))
     if algorithm.implied.silence is None:
         if given is None:
             raise InvalidInput(SILENCE_HELP)

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from belated.cli import COMMANDS, main
-from website.stories import STORIES, find_code, find_commands, read_story
+from website.stories import STORIES, find_code, find_commands, list_shown, read_story
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "shell.md").read_text(encoding="utf-8")
@@ -104,9 +104,8 @@ def test_a_story_prints_what_it_says(name: str, tmp_path: Path, monkeypatch: pyt
     for _, block in BLOCK.findall(page):
         for command in find_commands(block):
             assert shell.run(command) == 0, f"{command}\n{shell.said}"
-        shown = [line for line in block.splitlines() if line and not line.startswith(("$ ", "> ", "..."))]
-        for line in shown:
-            assert any(says_the_same(line.removesuffix(" ..."), each) for each in shell.printed.splitlines()), line
+    for line in list_shown(name):
+        assert any(says_the_same(line.removesuffix(" ..."), each) for each in shell.printed.splitlines()), line
     assert all(path.stat().st_size > 10_000 for path in folder.glob("*.png"))
     assert list(folder.glob("*.png"))
 

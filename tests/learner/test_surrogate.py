@@ -157,7 +157,7 @@ def test_what_a_surrogate_cannot_be_combined_with() -> None:
         algorithms.custom("own", surrogate=Bowl(), kernel=SE(0.2))
     with pytest.raises(InvalidInput, match="needs a name of its own"):
         algorithms.custom("GP-BTS", surrogate=Bowl())
-    with pytest.raises(InvalidInput, match="surrogate must be a value with a method fit"):
+    with pytest.raises(InvalidInput, match="surrogate must be a value with fit"):
         algorithms.custom("own", surrogate=Bowl)  # the class
 
 

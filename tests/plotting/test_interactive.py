@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from belated import Choice, Real, Study
+from belated import Choice, InvalidInput, Points, Real, Study
 from belated.plotting.study.view import read_study_view
 from tests.plotting.studies import STUDIES, make_by_the_clock, make_lab, make_mixed, view_study
 
@@ -18,7 +18,6 @@ from belated.plotting.interactive import (
     draw_outcomes,
     draw_pair,
     draw_pending,
-    find_pair,
 )
 
 LARGE = ("make_counted", "make_crowd", "make_wide", "make_imported", "make_logs")  # nothing new, and slow
@@ -119,13 +118,20 @@ def test_what_is_out_stands_beside_patience_the_oldest_at_the_top() -> None:
 
 def test_a_pair_shows_the_mean_of_the_posterior() -> None:
     view = view_study(make_lab)
-    pair = find_pair(view, "temperature", "stages")
-    grid = draw_pair(pair).data[0]
+    grid = draw_pair(view.study, "temperature", "stages").data[0]
     here = dict(view.recommended.params)
     for row, column in ((0, 0), (3, 7)):
         there = {**here, "temperature": float(grid.x[column]), "stages": int(grid.y[row])}
         wanted = view.study.posterior([there], view.context).mean[0]
         np.testing.assert_allclose(grid.z[row][column], wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("names", [("temperature", "temperature"), ("temperature", "heat"), ("", "stages")])
+def test_a_pair_must_be_two_names_of_the_space(names: tuple[str, str]) -> None:
+    with pytest.raises(InvalidInput, match=r"two different names of temperature, rate, stages, solvent \(got "):
+        draw_pair(make_lab(), *names)
+    with pytest.raises(InvalidInput, match="a list of queries"):
+        draw_pair(Study.create(space=Points([0.0, 1.0]), silence="unknown", seed=0), "x", "x")
 
 
 def test_names_with_tags_are_text_on_axes() -> None:

@@ -1,7 +1,8 @@
-"""The notebooks are their pages: the Python of those runs in tests/test_docs.py, and here one runs in Jupyter."""
+"""The notebooks are their pages, and run in Jupyter."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,15 +36,27 @@ def test_no_other_notebooks_are_there() -> None:
     assert {path.stem for path in NOTEBOOKS.glob("*.ipynb")} == set(PAGES)
 
 
-@pytest.mark.doors
-def test_the_lab_runs_in_jupyter(tmp_path: Path) -> None:
+def run_in_jupyter(name: str, folder: Path, last: str) -> Any:
+    """The notebook after all of its cells were run in Jupyter, in an empty folder, and this one after them."""
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
-    notebook = nbformat.read(NOTEBOOKS / "lab.ipynb", as_version=4)
+    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     nbformat.validate(notebook)
-    notebook.cells.append(nbformat.v4.new_code_cell("study"))
-    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    shown = notebook.cells[-1].outputs[0]["data"]
-    assert "belated-glance" in shown["text/html"]  # a study at the end of a cell shows itself
+    notebook.cells.append(nbformat.v4.new_code_cell(last))
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
+    return notebook
+
+
+@pytest.mark.doors
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "lab"])
+def test_a_notebook_runs_in_jupyter(name: str, tmp_path: Path) -> None:
+    notebook = run_in_jupyter(name, tmp_path, "'the end'")
+    assert notebook.cells[-1].outputs[0]["data"]["text/plain"] == "'the end'"
+
+
+@pytest.mark.doors
+def test_the_lab_runs_in_jupyter_and_a_study_shows_itself(tmp_path: Path) -> None:
+    shown = run_in_jupyter("lab", tmp_path, "study").cells[-1].outputs[0]["data"]
+    assert "belated-glance" in shown["text/html"]  # a study at the end of a cell
     assert shown["text/plain"].startswith("Study(synthesis: ")

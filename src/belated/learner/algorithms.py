@@ -32,7 +32,7 @@ from belated.learner.policies import (
 from belated.learner.silence import Floor, Ignored, Silence, Unknown
 from belated.learner.surrogate import Surrogate
 from belated.learner.width import ONE, Beta, BetaRule, BetaWidth, CensoredWidth, Width
-from belated.parts import Kind, find_part, list_parts, read_part, reserve, write_part
+from belated.parts import Kind, find_part, list_parts, read_part, require_members, reserve, write_part
 from belated.validation import format_value, is_positive, require_rule
 
 
@@ -272,6 +272,11 @@ def paper(
     )
 
 
+NEEDED: dict[str, tuple[str, ...]] = {  # what an own part must have
+    "policy": ("scores", "surface"),
+    "kernel": ("variance", "diag", "slopes", "frequencies", "on", "lengthscales", "at"),
+    "surrogate": ("fit",),
+}
 POLICIES: dict[str, type[Policy]] = {
     policy.__name__: policy for policy in (UCB, ThompsonSampling, UncertaintySampling, Greedy, LogEI, Overtaking)
 }
@@ -298,10 +303,10 @@ def custom(
         raise InvalidInput(f"an algorithm with own parts needs a name of its own (got {format_value(name)})")
     if kernel is not None and surrogate is not None:
         raise InvalidInput("a surrogate takes the place of the GP: leave kernel out")
-    for what, part, method in (("policy", policy, "scores"), ("kernel", kernel, "on"), ("surrogate", surrogate, "fit")):
-        if part is not None and (isinstance(part, type) or not callable(getattr(part, method, None))):
-            raise InvalidInput(f"{what} must be a value with a method {method} (got {format_value(part)})")
     given: tuple[tuple[Kind, Any], ...] = (("policy", policy), ("kernel", kernel), ("surrogate", surrogate))
+    for kind, part in given:
+        if part is not None:
+            require_members(kind, part, NEEDED[kind])
     algorithm = replace(DEFAULT, name=name, own=tuple((kind, part) for kind, part in given if part is not None))
     if kernel is not None:
         algorithm = replace(algorithm, model=replace(DEFAULT.model, shape=kernel))

@@ -80,6 +80,7 @@ class Heard(Fieldless):
     """
 
     def select(self, h: History, bounds: Bounds, scaling: Scaling, silence: Silence, gp: GP) -> FitRows:
+        """The rows that were heard."""
         return _select_rows(h, h.seen, bounds, scaling)
 
 
@@ -95,6 +96,7 @@ class OwnData(Fieldless):
     """
 
     def select(self, h: History, bounds: Bounds, scaling: Scaling, silence: Silence, gp: GP) -> FitRows:
+        """Every row of the belief, in the order of asking."""
         scale = scaling(bounds, h.y[h.seen])
         scaled = scale_history(h, bounds, scale)
         filled, _ = fill_outcomes(gp, silence, scaled, FactorCache())
@@ -118,6 +120,7 @@ class HeardAndSettled(Fieldless):
     """
 
     def select(self, h: History, bounds: Bounds, scaling: Scaling, silence: Silence, gp: GP) -> FitRows:
+        """The rows that were heard and, where silence is an outcome, those whose patience has run out."""
         if silence.forgets or bounds.floor is None:
             return _select_rows(h, h.seen, bounds, scaling)
         filled = replace(h, y=np.where(h.seen, h.y, bounds.floor))

@@ -99,6 +99,7 @@ class History:
         return replace(self, pending=np.zeros_like(self.pending), gone=self.gone | self.pending)
 
     def own_lams(self, gp: GP) -> Array:
+        """The noise variance of each row: the outcome's own where it has one, λ elsewhere."""
         return np.where(np.isnan(self.lams), gp.lam, self.lams)
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from numpy.random import Generator
 
+from belated.errors import InvalidInput
 from belated.learner.arrays import Array
 from belated.learner.belief import ChoiceBelief
 from belated.learner.policies import Policy, Surface
 from belated.parts import check_returned
+from belated.validation import format_value
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,11 @@ class OwnPolicy:
         return check_returned(self.policy, "scores", self.policy.scores(belief, Q, nu, rng), (len(Q),))
 
     def surface(self, belief: ChoiceBelief, nu: float, rng: Generator) -> Surface:
-        return OwnSurface(self.policy, self.policy.surface(belief, nu, rng))
+        surface = self.policy.surface(belief, nu, rng)
+        if not (callable(surface) and hasattr(surface, "gradient")):
+            rule = "surface must be a function of Q with a method gradient"
+            raise InvalidInput(f"{type(self.policy).__name__}: {rule} (got {format_value(surface)})")
+        return OwnSurface(self.policy, surface)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.gp.posterior import Posterior
 from belated.learner.history import History, order_by_arrival
-from belated.parts import check_returned, find_part, read_part, reserve, write_part
+from belated.parts import check_returned, find_part, read_part, require_members, reserve, write_part
 from belated.validation import Fieldless, format_value
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ class Silence(Protocol):
     def uses_floor(self) -> bool:
         """Whether the fill looks at the floor."""
 
-    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled: ...
+    def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
+        """The rows that the belief is made of, each with its outcome."""
 
     def spec(self) -> dict[str, object]:
         """Its name and numbers, as plain values."""
@@ -240,6 +241,10 @@ class Fading:
     forgets = False
     uses_floor = True
 
+    def __post_init__(self) -> None:
+        if self.law is not None:
+            require_members("law", self.law, ("rho",))
+
     def fill(self, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
         p, never = self._estimate_arrival(h)
         silent = ~h.known & ~h.gone
@@ -324,6 +329,8 @@ def fill_with_belief(h: History, heard: Callable[[], Posterior]) -> Array:
 def fill_checked(silence: Silence, h: History, floor: float, heard: Callable[[], Posterior]) -> Filled:
     """What a silence fills in. One of the user's own is refused with its name where rows or numbers do not fit."""
     filled = silence.fill(h, floor, heard)
+    if not isinstance(filled, Filled):
+        raise InvalidInput(f"{type(silence).__name__}: fill must return a silence.Filled (got {format_value(filled)})")
     if np.any(np.isnan(filled.y_tilde)):
         raise InvalidInput(f"{silence!r} left an outcome unfilled")
     if type(silence).__module__ != __name__:

@@ -19,7 +19,7 @@ from belated.learner.belief import FactorCache, ModelBelief, believe, count_infe
 from belated.learner.gp.posterior import GP, Posterior
 from belated.learner.history import History, order_by_arrival
 from belated.learner.silence import Silence
-from belated.parts import check_returned
+from belated.parts import check_returned, require_members
 
 STEP = 1e-5  # on the unit cube, of a gradient by differences
 
@@ -129,7 +129,9 @@ def believe_surrogate(
     Rows are in the order of asking, so that the order of telling does not matter."""
 
     def fit(X: Array, y: Array) -> Posterior:
-        answers = SurrogatePosterior(surrogate, surrogate.fit(X, y), gp, X, y)
+        fitted = surrogate.fit(X, y)
+        require_members(f"{type(surrogate).__name__}: what fit returns", fitted, ("mean", "std"))
+        answers = SurrogatePosterior(surrogate, fitted, gp, X, y)
         return cast(Posterior, answers)  # it answers the same questions
 
     known, heard = count_infeasible(gp, h), np.sort(order_by_arrival(h))

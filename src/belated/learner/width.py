@@ -50,9 +50,11 @@ class CensoredWidth:
     beta: Beta = ONE
 
     def beta_in_theory(self, theory: Theory, gamma: float) -> float:
+        """β_t where the theory sets it, for outcomes in [0, 1]."""
         return self.rule(theory, gamma, 1.0)
 
     def widening(self, belief: ChoiceBelief) -> float:
+        """What is added to β_t: the σ of the queries of the last m."""
         return belief.recent_spread()
 
 

@@ -28,6 +28,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from belated.delays.wording import format_time
+from belated.errors import InvalidInput
 from belated.learner.arrays import Array, Mask
 from belated.learner.delays.survival import spread_evenly
 from belated.plotting.study.delays import compute_shares
@@ -45,7 +46,10 @@ from belated.plotting.study.view import (
 )
 from belated.plotting.thinning import choose_marks
 from belated.results import Trial
-from belated.validation import Params
+from belated.space.points import Points
+from belated.validation import Params, format_names
+
+__all__ = ["draw_beliefs", "draw_delays", "draw_outcomes", "draw_pair", "draw_pending"]
 
 BAND = "rgba(0,114,178,0.2)"  # BLUE, faint
 LAYOUT: dict[str, Any] = {  # no colours behind it: the page's own show through
@@ -388,18 +392,28 @@ def list_belief_traces(along: BeliefSlice) -> list[go.Scatter]:
     ]
 
 
-def draw_pair(pair: BeliefPair) -> go.Figure:
-    """The mean over two coordinates, with the outcomes, the pending queries and the recommended point.
+def draw_pair(study: ViewedStudy, across: str, up: str, context: Params | None = None) -> go.Figure:
+    """The mean over two parameters around the recommended point, with the outcomes and the pending queries.
 
     >>> from belated import Real, Study
-    >>> from belated.plotting.interactive import draw_pair, find_pair
-    >>> from belated.plotting.study.view import read_study_view
+    >>> from belated.plotting.interactive import draw_pair
     >>> study = Study.create(space={"a": Real(0, 1), "b": Real(0, 1)}, silence="unknown", seed=0)
     >>> for trial in study.ask(n=3):
     ...     _ = study.tell(trial, trial.params["a"] - trial.params["b"])
-    >>> [trace.name for trace in draw_pair(find_pair(read_study_view(study), "a", "b")).data]
+    >>> [trace.name for trace in draw_pair(study, "a", "b").data]
     ['mean', 'outcome', 'recommended']
     """
+    view = read_study_view(study, context)
+    if isinstance(study.settings.space.parameters, Points):
+        raise InvalidInput("a pair must be two parameters of a space; this study has a list of queries (Points)")
+    names = [along.name for along in view.slices if not along.context]
+    if across == up or not {across, up} <= set(names):
+        raise InvalidInput(f"a pair must be two different names of {format_names(names)} (got {across!r}, {up!r})")
+    return show_pair(find_pair(view, across, up))
+
+
+def show_pair(pair: BeliefPair) -> go.Figure:
+    """`draw_pair` of what was read before."""
     across, up = pair.across, pair.up
     figure = go.Figure(
         go.Heatmap(x=pair.x, y=pair.y, z=pair.mean, name="mean", colorscale=COLOURS, colorbar={"thickness": 12})

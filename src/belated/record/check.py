@@ -115,6 +115,7 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
+        """Whether nothing was found."""
         return not self.findings
 
     def __str__(self) -> str:

@@ -64,6 +64,7 @@ class Real:
 
     @property
     def coordinate(self) -> Interval:
+        """How it lies on the unit cube."""
         return Interval()
 
     def encode(self, value: object) -> list[float]:
@@ -140,6 +141,7 @@ class Integer:
     coordinate: Lattice = field(init=False, repr=False, compare=False)
 
     def encode(self, value: object) -> list[float]:
+        """The middle of the value's part of [0, 1]."""
         k = require_whole(value)
         if not self.low <= k <= self.high:
             raise Outside(f"value must be between {self.low!r} and {self.high!r} (got {format_value(value)})")
@@ -157,6 +159,7 @@ class Integer:
         return [_require_near(scale_to_unit(x, low, high), value, self.low, self.high)]
 
     def decode(self, columns: Sequence[float] | Array) -> int:
+        """The whole number whose part of [0, 1] this is."""
         return self.coordinate.level(float(columns[0]))
 
     def spec(self) -> Spec:
@@ -206,9 +209,11 @@ class Choice:
 
     @property
     def coordinate(self) -> OneHot:
+        """How it lies on the unit cube: a column for each option."""
         return OneHot(len(self.options))
 
     def encode(self, value: object) -> list[float]:
+        """0.707… in the option's own column, 0 in the others."""
         chosen = make_key(require_plain(value))
         columns = [HOT if make_key(option) == chosen else 0.0 for option in self.options]
         if HOT not in columns:
@@ -222,6 +227,7 @@ class Choice:
         return self.encode(value)
 
     def decode(self, columns: Sequence[float] | Array) -> Scalar:
+        """The option with the largest column."""
         return self.options[int(np.argmax(columns))]
 
     def spec(self) -> Spec:

@@ -108,6 +108,7 @@ class Points:
         return int(self.matching(params)[0]) if i is None else i  # matching raises the error
 
     def encode(self, params: Params) -> list[float]:
+        """The row of Q that these params are."""
         row: list[float] = self.domain.Q[self.index(params)].tolist()
         return row
 

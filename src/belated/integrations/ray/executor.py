@@ -37,6 +37,7 @@ class RayExecutor(Executor):
         self._closed = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Hand a call to Ray. What it is given and returns is pickled."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("cannot schedule new futures after shutdown")

@@ -37,7 +37,8 @@ class Kernel(Protocol):
     """A stationary kernel with k(x, x) = variance."""
 
     @property
-    def variance(self) -> float: ...
+    def variance(self) -> float:
+        """k(x, x)."""
 
     def __call__(self, X: Array, Z: Array) -> Array:
         """k(X, Z)                                            (n, m)."""

@@ -18,12 +18,12 @@ from belated.outlook.result import find_outlook
 from belated.plotting.interactive import (
     AXIS,
     describe_delay_marks,
-    draw_pair,
     draw_slice,
     find_out,
     find_pair,
     show_delays,
     show_outcomes,
+    show_pair,
     show_pending,
 )
 from belated.plotting.study.outcomes import list_outcomes
@@ -162,7 +162,7 @@ def draw_pair_chart(view: StudyView, names: str | None) -> Spec | None:
     settings = view.study.settings
     words = f"Over {pair.across.label} and {pair.up.label} the mean goes from {format_outcome(settings, low)} to "
     words += f"{format_outcome(settings, high)}; the star is the recommended query."
-    chart = write_chart(draw_pair(pair), words, named=False)
+    chart = write_chart(show_pair(pair), words, named=False)
     return {**chart, "names": [pair.across.name, pair.up.name]}
 
 
