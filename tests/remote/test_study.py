@@ -103,6 +103,7 @@ class Odd:
     """A silence of somebody's own."""
 
     name = "odd"
+    fills = forgets = uses_floor = False
 
     def fill(self, history: object) -> object:
         raise NotImplementedError
