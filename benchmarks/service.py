@@ -305,7 +305,9 @@ def can_paint() -> bool:
 
 
 def measure_paint(plan: ServicePlan, place: Place) -> Iterator[Line]:
-    """How long a study's page takes until something is seen, after a first visit that is not counted."""
+    """How long a study's page takes until something is seen, alone and while others read it all the time.
+
+    A first visit is not counted."""
     if not can_paint():
         return
     from playwright.sync_api import sync_playwright
@@ -313,13 +315,39 @@ def measure_paint(plan: ServicePlan, place: Place) -> Iterator[Line]:
     store = place.url("belated", "service-paint")
     for trials in plan.painted:
         fill_study(store, f"painted-{trials}", trials)
+    first, *larger = plan.painted
+    rows = [(first, clients) for clients in plan.clients] + [(trials, 1) for trials in larger]
     with serve(store) as url, sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for trials in plan.painted:
-            took = [paint(chromium, f"{url}/studies/painted-{trials}") for _ in range(plan.paints + 1)][1:]
-            cells = {"median ms": float(np.median(took)), "slowest ms": max(took), "errors": 0.0}
-            yield Line(f"first paint of a study's page, {place.title}", f"{trials} trials", cells)
+        for trials, clients in rows:
+            path = f"/studies/painted-{trials}"
+            with keep_reading(url, path, clients - 1):
+                took = [paint(chromium, f"{url}{path}") for _ in range(plan.paints + 1)][1:]
+            cells = {"p50 ms": float(np.median(took)), "p99 ms": float(np.quantile(took, 0.99)), "errors": 0.0}
+            who = f"{trials} trials, {clients} client{'' if clients == 1 else 's'}"
+            yield Line(f"first paint of a study's page, {place.title}", who, cells)
         chromium.close()
+
+
+@contextmanager
+def keep_reading(url: str, path: str, clients: int) -> Iterator[None]:
+    """Let others read a page all the time, in this block."""
+    done = threading.Event()
+
+    def read() -> None:
+        connection = ServerConnection(url)
+        while not done.is_set():
+            connection.get(path)
+
+    readers = [threading.Thread(target=read) for _ in range(clients)]
+    for reader in readers:
+        reader.start()
+    try:
+        yield
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join()
 
 
 def paint(chromium: Any, address: str) -> float:

@@ -135,6 +135,10 @@ class TooLarge(InvalidInput):
 class TooBusy(Unreachable):
     """The server has too much to do; try again later."""
 
+    def __init__(self, message: str = "", *, wait: float = 1.0) -> None:
+        super().__init__(message)
+        self.wait = wait  # seconds after which it is worth trying again
+
 
 class TooOften(TooBusy):
     """This was asked too often; try again in a moment."""

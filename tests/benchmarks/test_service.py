@@ -20,7 +20,7 @@ def test_every_line_is_measured_without_an_error(tmp_path: Path) -> None:
     plan = replace(service.QUICK, clients=(1, 2), seconds=0.5, postgres=False, optuna=False)
     lines = service.measure(plan, tmp_path)
     sections = [line.section for line in lines]
-    painted = [1] if service.can_paint() else []
+    painted = [2] if service.can_paint() else []
     assert [sections.count(word) for word in dict.fromkeys(sections)] == [4, 2, 2, 1, *painted]
     assert all(line.cells["errors"] == 0 for line in lines)
     assert all(cell >= 0 for line in lines for cell in line.cells.values())

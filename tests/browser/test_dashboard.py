@@ -291,6 +291,39 @@ def test_fail_amend_add_close_and_open_again(anna: Person, lab: Study) -> None:
     anna.troubles = [said for said in anna.troubles if "400" not in said]
 
 
+def test_what_the_study_was_created_with_is_put_right(anna: Person, lab: Study) -> None:
+    page = anna.open(lab, "/manage")
+    card = page.get_by_role("region", name="Put it right")
+    card.get_by_label("Range of heat (°C)").fill("20 to low")
+    card.get_by_role("button", name="Amend").click()
+    expect(page.get_by_role("alert")).to_contain_text("Reason must be given")
+    card.get_by_label("Reason").fill("a better oven")
+    card.get_by_role("button", name="Amend").click()
+    expect(page.get_by_role("alert")).to_contain_text("heat")
+    card.get_by_label("Range of heat (°C)").fill("20 to 120")
+    card.get_by_label("Patience").fill("9d")
+    card.get_by_label("Limits of outcomes").fill("-5, 100")
+    card.get_by_role("button", name="Amend").click()
+    expect(page.get_by_role("status")).to_have_text("The study was put right.")
+    now = Study.open(anna.server.store, lab.name or "").settings
+    assert now.space.parameters[0].high == 120
+    assert now.objective.limits == (-5.0, 100.0)
+    assert now.patience.m == 9 * 86400.0
+    anna.troubles = [said for said in anna.troubles if "400" not in said]
+
+
+def test_a_page_whose_session_is_over_asks_to_sign_in(browser: Any, server: Running, lab: Study) -> None:
+    person = Person(browser, server)
+    person.sign_in("visitor", "tell")
+    page = person.open(lab)
+    expect(page.locator("#live")).to_have_text("live")
+    server.service.tokens.revoke("visitor")
+    server.service.access.forget()
+    lab.ask()
+    expect(page).to_have_url(f"{server.url}/sign-in?next=%2Fstudies%2F{lab.name}", timeout=30_000)
+    person.context.close()
+
+
 def test_rename_and_delete_which_asks_for_the_name(anna: Person, lab: Study) -> None:
     page, name = anna.open(lab, "/manage"), lab.name or ""
     page.get_by_label("New name").fill("a/b")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,8 +23,10 @@ from belated import Real, Study
 from belated.errors import NotSignedIn, Unreachable
 from belated.record.check import check_acknowledged
 from belated.record.ledger import open_store
+from belated.service.limits import Limits
 from belated.service.tokens import TokenTable
-from tests.support.servers import start_server
+from tests.support.postgres import serve as serve_postgres
+from tests.support.servers import ServerProcess, run_server, start_server
 
 SPACE = {"x": Real(0, 1), "y": Real(0, 1)}
 
@@ -109,38 +113,216 @@ def test_two_servers_on_one_database_are_equal(postgres_url: str) -> None:
     assert belated.check(postgres_url).ok
 
 
-def test_sigterm_ends_streams_and_finishes_what_is_under_way(tmp_path: Path) -> None:
+def fill(study: Study, count: int) -> None:
+    study.add_many([{"params": {"x": i * 0.618 % 1, "y": i * 0.414 % 1}, "value": i * 0.377 % 1} for i in range(count)])
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["the server alone", "the whole group, as systemd does"])
+def test_sigterm_ends_streams_and_finishes_what_is_under_way(tmp_path: Path, group: bool) -> None:
     store = f"sqlite:///{tmp_path}/lab.db"
     with start_server(store, "--open") as server:
         study = make(server.url)
-        for i in range(30):
-            study.tell(study.ask(), i / 30)
-        stream = HTTPConnection(server.url.removeprefix("http://"), timeout=20)
+        fill(study, 150)
+        study.ask()
+        stream = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
         stream.request("GET", "/api/studies/lab/stream?after=0")
         answer = stream.getresponse()
         answer.readline()
-        asked = []
-        asking = threading.Thread(target=lambda: asked.append(study.ask(n=20)))
+        asked = list[list[belated.Trial]]()
+        asking = threading.Thread(target=lambda: asked.append(study.ask(n=100)))
         asking.start()
-        time.sleep(0.05)
-        assert server.stop() < 10
+        wait_until_busy(server)
+        assert server.stop(group=group) < 10
         answer.read()  # to its end: the stream was ended
         stream.close()
         asking.join(30)
         assert server.process.returncode == -signal.SIGTERM
+    assert [trial.number for trial in asked[0]] == list(range(152, 252))
     with Study.open(store, "lab") as kept:
-        assert kept.rounds == 30 + (20 if asked else 0)
+        assert kept.rounds == 251
     assert belated.check(store).ok
+
+
+def test_sigterm_gives_up_what_takes_longer_than_ten_seconds(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/lab.db"
+    with start_server(store, "--open") as server:
+        study = make(server.url)
+        fill(study, 400)
+        failed = list[Exception]()
+
+        def ask() -> None:
+            try:
+                study.ask(n=1000)
+            except belated.Unreachable as error:
+                failed.append(error)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        wait_until_busy(server)
+        assert server.stop() < 10
+        asking.join(30)
+        assert not server.workers
+    assert "it may have been done" in str(failed[0])
+    with Study.open(store, "lab") as kept:
+        assert kept.rounds == 400  # a batch is there as a whole or not at all
+    assert belated.check(store).ok
+
+
+def wait_until_busy(server: ServerProcess) -> None:
+    """Until one of its processes is at work on an ask."""
+    metrics = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+    for _ in range(2000):
+        metrics.request("GET", "/metrics")
+        if b"belated_jobs_running 1" in metrics.getresponse().read():
+            break
+        time.sleep(0.01)
+    else:
+        pytest.fail("nothing began")
+    metrics.close()
+
+
+def test_a_queue_that_is_too_long_answers_at_once_and_clients_get_their_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BELATED_SERVER_TIMEOUT", "120s")
+    with run_server(f"sqlite:///{tmp_path}/lab.db", workers=1, limits=Limits(waiting=1)) as server:
+        study = make(server.url)
+        fill(study, 150)
+        study.ask()
+        with ThreadPoolExecutor(6) as clients:
+            many = [clients.submit(server.call, "POST", "/api/studies/lab/ask", {"n": 60}) for _ in range(6)]
+            answers = [each.result(120) for each in many]
+        refused = [answer for answer in answers if answer.status == 503]
+        assert len(refused) >= 3  # one is done, one waits, and perhaps one more came when the first was done
+        assert {answer.status for answer in answers} == {200, 503}
+        for answer in refused:
+            assert answer.json["error"]["code"] == "too_busy"
+            assert answer.json["error"]["message"].startswith("1 call of this study is waiting")
+            assert int(answer.headers["retry-after"]) >= 1
+        rounds = study.rounds
+        with ThreadPoolExecutor(6) as clients:
+            numbers = sorted(clients.map(lambda _: Study.open(server.url, "lab").ask().number, range(6)))
+        assert numbers == list(range(rounds + 1, rounds + 7))
+
+
+def sign_in_through(server: ServerProcess, **headers: str) -> str:
+    """The cookie that a proxy's client gets."""
+    code = server.said[1].partition("#")[2].strip()
+    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+    said = {"Content-Type": "application/json", **headers}
+    connection.request("POST", "/sign-in", json.dumps({"code": code}), said)
+    answer = connection.getresponse()
+    assert answer.status == 200, answer.read()
+    cookie = answer.headers["Set-Cookie"]
+    connection.close()
+    return str(cookie)
+
+
+@pytest.mark.parametrize("proxy", ["127.0.0.1", "10.0.0.7", None])
+def test_forwarded_headers_are_believed_of_the_proxy_alone(tmp_path: Path, proxy: str | None) -> None:
+    """By TLS at the proxy, the cookie is for TLS alone; and failures are counted by whoever is behind the proxy."""
+    forwarded = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "198.51.100.7"}
+    with start_server(f"sqlite:///{tmp_path}/lab.db", *(() if proxy is None else ("--behind", proxy))) as server:
+        believed = proxy == "127.0.0.1"
+        assert ("secure" in sign_in_through(server, **forwarded).lower().split("; ")) == believed
+        connection = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+
+        def fail(address: str) -> int:
+            headers = {"Authorization": "Bearer wrong", "X-Forwarded-For": address}
+            connection.request("GET", "/api/studies", headers=headers)
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+
+        assert [fail("198.51.100.7") for _ in range(6)][5] == 429
+        assert fail("198.51.100.8") == (401 if believed else 429)
+        connection.close()
+
+
+def test_a_server_that_is_killed_again_and_again_keeps_every_promise(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clients write, and the server is killed in the middle of it: I1 to I14 hold, seen through HTTP."""
+    monkeypatch.setenv("BELATED_SERVER_TIMEOUT", "120s")
+    asks, tells = list[tuple[str | None, belated.Trial]](), list[tuple[int, float, str]]()
+    port, done = 0, threading.Event()
+
+    def use(client: int) -> None:
+        study = Study.open(f"http://127.0.0.1:{port}", "lab")
+        for i in range(1000):
+            if done.is_set():
+                return
+            key, value = f"{client}-{i}", (i * 0.377 + client) % 1
+            trial = study.ask(key=key)
+            asks.append((key, trial))
+            if i % 5 == 3:
+                study.fail(trial, "lost", reason="dropped")
+                continue
+            receipt = study.tell(trial, value)
+            tells.append((trial.number, value, receipt.status))
+            if i % 5 == 4:
+                study.amend(trial, value / 2, reason="halved")
+                study.undo(trial)
+
+    with ThreadPoolExecutor(3) as clients, ExitStack() as last:
+        running: list[Future[None]] = []
+        for pause in (1.0, 0.7, 1.3, 0.9, 1.1):
+            with start_server(store, "--open", "--workers", "1", port=port) as server:
+                if not running:
+                    port = urlsplit(server.url).port or 0
+                    make(server.url)
+                    running += [clients.submit(use, client) for client in range(3)]
+                before = len(tells)
+                while len(tells) < before + 3:  # it is in use
+                    time.sleep(0.01)
+                    assert not any(client.done() for client in running), [client.result(0) for client in running]
+                time.sleep(pause)
+                server.kill()
+        last.enter_context(start_server(store, "--open", port=port))
+        done.set()
+        for client in running:
+            client.result(120)
+        report = belated.check(f"http://127.0.0.1:{port}", "lab")
+        assert report.ok, report
+        far = Study.open(f"http://127.0.0.1:{port}", "lab")
+        near = Study.open(store, "lab")
+        assert [*far.trials()] == [*near.trials()]
+        assert far.recommend() == near.recommend()
+        assert [trial.number for trial in near.trials()] == sorted(trial.number for _, trial in asks)
+    assert check_acknowledged(store, "lab", asks, tells, complete=True).ok
+
+
+@pytest.mark.usefixtures("postgres")
+def test_a_server_whose_database_goes_away_says_so_and_goes_on_when_it_is_back() -> None:
+    with serve_postgres() as database, start_server(database.url(), "--open") as server:
+        study = make(server.url)
+        study.ask()
+        database.stop("immediate")
+        assert (look_at(server, "/healthz"), look_at(server, "/readyz")) == (200, 503)
+        database.start()
+        until = time.monotonic() + 60
+        while look_at(server, "/readyz") != 200:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        assert study.ask().number == 2
+        assert belated.check(server.url).ok
+
+
+def look_at(server: ServerProcess, path: str) -> int:
+    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+    connection.request("GET", path)
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 def test_a_server_that_is_not_there_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BELATED_SERVER_TIMEOUT", "500ms")
     with start_server(f"sqlite:///{tmp_path}/lab.db", "--open") as server:
-        study = make(server.url)
         server.kill()
         begun = time.monotonic()
         with pytest.raises(Unreachable, match=r"gave no answer in 0.5 s .*; it may have been done"):
-            study.ask()
+            make(server.url)
         assert time.monotonic() - begun < 5
 
 

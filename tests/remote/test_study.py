@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ pytest.importorskip("uvicorn")
 import belated
 from belated import InvalidInput, Points, Real, Study
 from belated.remote.study import RemoteStudy
+from tests.support.losing import lose_answers
 from tests.support.servers import Running, run_server
 
 LINE = {"x": Real(0, 1)}
@@ -53,30 +55,47 @@ def test_who_only_asks_and_tells_never_reads_the_history(server: Running) -> Non
     assert count_calls(server, "events") == 1
 
 
-def test_a_script_gives_the_same_as_in_memory(server: Running) -> None:
-    def play(study: Study) -> list[object]:
-        found: list[object] = []
-        first, second, third = study.ask(n=3)
-        found.append(study.tell(second, 0.25, at=datetime(2026, 1, 2, tzinfo=UTC), by="anna").status)
-        found.append(study.tell(first, 0.5, noise=0.1, params={"x": 0.125}, remark="the knob").used)
-        found.append(study.fail(third, "lost", reason="dropped").failure)
-        found.append(
-            [t.number for t in study.add_many([{"params": {"x": 0.75}, "value": 0.6}, {"params": {"x": 0.5}}])]
-        )
-        found.append(study.amend(1, 0.55, reason="a typing error").outcome)
-        found.append(study.amend(ranges={"x": (0, 2)}, patience=timedelta(days=3), reason="wider"))
-        found.append([past.event.value for past in study.undo(1)])
-        found += [study.best().params, study.settings.patience, study.settings.space, study.recommend().params]
-        found.append([(t.number, dict(t.params), t.status, t.outcome, t.asked_by, t.remark) for t in study.trials()])
-        found.append([entry.sentence for entry in study.log()])
-        study.close(by="anna")
-        found.append(study.closed)
-        study.reopen(reason="two more")
-        found.append((study.closed, study.refit(), study.replay(3).same, study.ask().params))
-        return found
+def play(study: Study) -> list[object]:
+    """Every verb, and what it answers."""
+    found: list[object] = []
+    first, second, third = study.ask(n=3)
+    found.append(study.tell(second, 0.25, at=datetime(2026, 1, 2, tzinfo=UTC), by="anna").status)
+    found.append(study.tell(first, 0.5, noise=0.1, params={"x": 0.125}, remark="the knob").used)
+    found.append(study.fail(third, "lost", reason="dropped").failure)
+    found.append([t.number for t in study.add_many([{"params": {"x": 0.75}, "value": 0.6}, {"params": {"x": 0.5}}])])
+    found.append([(each.number, each.status) for each in study.tell_many([{"trial": 5, "value": 0.3}])])
+    found.append(study.add({"x": 0.9}, 0.1, by="anna").asked_by)
+    found.append(study.amend(1, 0.55, reason="a typing error").outcome)
+    found.append(study.amend(ranges={"x": (0, 2)}, patience=timedelta(days=3), reason="wider"))
+    found.append([past.event.value for past in study.undo(1)])
+    found += [study.best().params, study.settings.patience, study.settings.space, study.recommend().params]
+    found.append([(t.number, dict(t.params), t.status, t.outcome, t.asked_by, t.remark) for t in study.trials()])
+    found.append([entry.sentence for entry in study.log()])
+    study.close(by="anna")
+    found.append(study.closed)
+    study.reopen(reason="two more")
+    found.append((study.closed, study.refit(), study.replay(3).same, study.ask().params))
+    return found
 
-    said = {"space": LINE, "silence": "unknown", "patience": "14d", "seed": 3}
-    assert play(Study.create(server.url, "lab", **said)) == play(Study.create(None, "lab", **said))
+
+SAID: dict[str, Any] = {"space": LINE, "silence": "unknown", "patience": "14d", "seed": 3}
+
+
+def test_a_script_gives_the_same_as_in_memory(server: Running) -> None:
+    assert play(Study.create(server.url, "lab", **SAID)) == play(Study.create(None, "lab", **SAID))
+
+
+def test_a_script_gives_the_same_where_every_first_answer_is_lost(server: Running) -> None:
+    """Each call is made twice, and done once; the client hears what it would have heard at once."""
+    with lose_answers(server.url) as (url, lost):
+        found = play(Study.create(url, "lab", **SAID))
+    assert found == play(Study.create(None, "lab", **SAID))
+    done = {path.rpartition("/")[2] for path in lost}
+    assert done == {
+        "studies",
+        *["ask", "tell", "tell_many", "fail", "add", "add_many", "amend", "undo", "close", "reopen", "refit"],
+    }
+    assert belated.check(server.store).ok
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -143,6 +144,52 @@ def test_a_session_ends_with_the_token_that_it_was_made_from(server: Running) ->
     assert server.call("GET", "/api/studies/mine", headers={"Cookie": cookie}).status == 401
 
 
+def test_a_session_that_is_over_is_forgotten_and_is_no_attempt_again_and_again(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    store = f"sqlite:///{tmp_path_factory.mktemp('over')}/lab.db"
+    with run_server(store, open_to_all=False) as over:
+        text, _ = over.service.tokens.make("visitor", "read")
+        cookie, _ = sign_in(over, text)
+        over.service.tokens.revoke("visitor")
+        over.service.access.forget()
+        for path, status in (("/api/studies", 401), ("/", 303)):
+            refused = over.call("GET", path, headers={"Cookie": cookie})
+            assert refused.status == status
+            gone = refused.headers["set-cookie"]
+            assert gone.startswith(f'{cookie.split("=")[0]}=""; ')
+            assert "Max-Age=0" in gone
+        assert "set-cookie" not in over.call("GET", "/").headers
+
+
+def test_two_servers_of_one_machine_have_cookies_of_their_own(
+    server: Running, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A browser keeps cookies by the name of the machine, whatever the port."""
+    with run_server(f"sqlite:///{tmp_path_factory.mktemp('two')}/lab.db", open_to_all=False) as two:
+        cookies = [sign_in(each, make_code(each.service.access, "owner"))[0] for each in (server, two)]
+        both = {"Cookie": "; ".join(cookies)}
+        assert len({cookie.split("=")[0] for cookie in cookies}) == 2
+        assert [each.call("GET", "/api/studies", headers=both).status for each in (server, two)] == [200, 200]
+    behind = server.call("POST", "/sign-in", {"code": make_code(server.service.access, "owner")},
+                         headers={"Host": "lab.example.org", "Origin": "https://lab.example.org"})  # fmt: skip
+    assert behind.headers["set-cookie"].startswith("belated=")
+
+
+def test_another_site_cannot_sign_anybody_in(server: Running) -> None:
+    body = {"code": make_code(server.service.access, "owner")}
+    for evil in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert server.call("POST", "/sign-in", body, headers=evil).status == 403
+    assert server.call("POST", "/sign-in", body, headers={"Origin": server.url}).status == 200
+
+
+@pytest.mark.parametrize("host", ["[", "a:b", "evil.example", "127.0.0.1.evil.example", ""])
+def test_an_open_server_answers_to_its_own_name_alone(tmp_path_factory: pytest.TempPathFactory, host: str) -> None:
+    store = f"sqlite:///{tmp_path_factory.mktemp('host')}/lab.db"
+    with run_server(store) as free:
+        assert free.call("GET", "/api/studies", headers={"Host": host}).status == 403
+
+
 def test_failed_attempts_are_slowed_down_and_good_tokens_are_not(tmp_path_factory: pytest.TempPathFactory) -> None:
     store = f"sqlite:///{tmp_path_factory.mktemp('slow')}/lab.db"
     with run_server(store, open_to_all=False) as slow:
@@ -151,7 +198,10 @@ def test_failed_attempts_are_slowed_down_and_good_tokens_are_not(tmp_path_factor
         answers = [slow.call("GET", "/api/studies", token=wrong).status for _ in range(8)]
         assert answers[:5] == [401] * 5
         assert 429 in answers[5:]
-        assert slow.call("POST", "/sign-in", {"code": "nothing"}).status == 429
+        refused = slow.call("POST", "/sign-in", {"code": "nothing"})
+        assert refused.status == 429
+        seconds = int(re.search(r"try again in (\d+) s", refused.json["error"]["message"])[1])  # type: ignore[index]
+        assert refused.headers["retry-after"] == str(seconds)
         assert slow.call("GET", "/api/studies", token=good).status == 200
 
 

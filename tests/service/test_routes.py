@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
-from belated import Study
+from belated import Real, Study
 from belated.service.routes import join_pieces
 from tests.support.servers import Reply, Running, run_server
 
@@ -63,6 +65,14 @@ def test_a_retry_with_the_same_key_is_done_once(server: Running, lab: str) -> No
     key = {"Idempotency-Key": "another call"}
     told = server.call("POST", f"{lab}/tell", {"trial": 1, "value": 1.0}, headers=key).json
     assert server.call("POST", f"{lab}/tell", {"trial": 1, "value": 1.0}, headers=key).json == told
+    server.call("POST", f"{lab}/ask", {"n": 3})
+    key, body = {"Idempotency-Key": "many"}, {"rows": [{"trial": 2, "value": 0.1}, {"trial": 4, "value": 0.2}]}
+    many = server.call("POST", f"{lab}/tell_many", body, headers=key).json
+    assert server.call("POST", f"{lab}/tell_many", body, headers=key).json == many
+    assert [each["status"] for each in many] == ["heard", "heard"]
+    assert [each["status"] for each in server.call("POST", f"{lab}/tell_many", body).json] == ["duplicate"] * 2
+    body["rows"][0]["value"] = 0.7
+    assert server.call("POST", f"{lab}/tell_many", body, headers=key).json["error"]["code"] == "key_taken"
     key, body = {"Idempotency-Key": "a correction"}, {"trial": 1, "take_back": True, "reason": "another flask's"}
     amended = server.call("POST", f"{lab}/amend", body, headers=key).json
     assert server.call("POST", f"{lab}/amend", body, headers=key).json == amended
@@ -71,7 +81,7 @@ def test_a_retry_with_the_same_key_is_done_once(server: Running, lab: str) -> No
     undone = server.call("POST", f"{lab}/undo", {}, headers=key).json
     assert server.call("POST", f"{lab}/undo", {}, headers=key).json == undone
     assert [each["event"]["event"] for each in server.call("GET", f"{lab}/events").json["events"]] == [
-        *("asked", "told", "amended", "undone")
+        *("asked", "told", "asked", "asked", "asked", "told", "told", "amended", "undone")
     ]
 
 
@@ -91,6 +101,36 @@ def test_a_study_is_found_by_its_id_after_a_rename(server: Running, lab: str) ->
     assert server.call("GET", lab).status == 404
     assert server.call("GET", f"/api/studies/id:{identity}").json["name"] == f"{identity}-new"
     assert Study.open(server.store, f"{identity}-new").rounds == 0
+
+
+def test_events_are_filtered_and_paged(server: Running, lab: str) -> None:
+    server.call("POST", f"{lab}/ask", {"n": 3, "by": "robot"})
+    for number in (2, 1, 3):
+        server.call("POST", f"{lab}/tell", {"trial": number, "value": number / 4, "by": "anna"})
+
+    def read(query: str) -> list[int]:
+        return [each["position"] for each in server.call("GET", f"{lab}/events?{query}").json["events"]]
+
+    assert read("") == [1, 2, 3, 4, 5, 6]
+    assert read("by=anna") == [4, 5, 6]
+    assert read("by=anna&limit=2") == [4, 5]
+    assert read("by=anna&limit=2&after=5") == [6]
+    assert read("trial=2") == [2, 4]
+    assert read("event=told&trial=1") == [5]
+    assert read("by=eve") == []
+    every = server.call("GET", f"{lab}/events").json["events"]
+    assert server.call("GET", f"{lab}/events?event=asked").json["events"] == every[:3]
+    assert server.call("GET", f"{lab}/events?event=lost").json["error"]["message"].startswith("event must be one of ")
+
+
+def test_names_may_have_letters_of_any_script(server: Running) -> None:
+    for name in ("катализ", "Größe"):
+        with Study.create(server.store, name, space={"x": Real(0, 1)}, silence="unknown", seed=0) as study:
+            study.ask()
+        for written in (name, unicodedata.normalize("NFD", name)):
+            sent = server.call("GET", f"/api/studies/{quote(written)}/export")
+            assert sent.status == 200
+            assert sent.headers["content-disposition"] == f"attachment; filename*=UTF-8''{quote(name)}.csv"
 
 
 CSV = b"x,outcome\n0.5,0.7\n0.25,0.1\n"

@@ -77,3 +77,22 @@ def test_there_is_a_limit_to_streams(server: Running) -> None:
     assert json.loads(refused.read())["error"]["message"].startswith("2 streams are open")
     for connection in (third, *(each for each, _ in kept)):
         connection.close()
+
+
+def test_a_stream_ends_when_its_token_is_revoked(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/lab.db"
+    Study.create(store, "lab", space={"x": Real(0, 1)}, silence="unknown", seed=0).disconnect()
+    with run_server(store, open_to_all=False) as server:
+        eve, _ = server.service.tokens.make("eve", "read")
+        connection, answer = follow(server, "?after=0", Authorization=f"Bearer {eve}")
+        with Study.open(store, "lab") as study:
+            study.ask()
+            assert [each[:2] for each in read_events(answer, 1)] == [(1, "asked")]
+            server.service.tokens.revoke("eve")
+            server.service.access.forget()  # it is known for five seconds else
+            study.ask()
+        rest = answer.read().decode()  # to its end
+        assert "event: refused" in rest
+        assert "not_signed_in" in rest
+        assert "asked" not in rest
+        connection.close()

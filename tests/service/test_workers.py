@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -26,6 +28,8 @@ def do_something(studies: ServedStudies, job: Job) -> Any:
     """What a process does here: wait, die, or say who it is."""
     if job.verb == "wait":
         time.sleep(job.arguments["seconds"])
+    if job.verb == "stop":
+        os.kill(os.getpid(), signal.SIGTERM)
     if job.verb == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     return os.getpid()
@@ -100,3 +104,66 @@ def test_closing_refuses_what_waits_and_finishes_what_runs(pool: WorkerPool) -> 
     closing.join()
     with pytest.raises(TooBusy):
         pool.submit(wait("a", 0.0), "ask")
+
+
+def test_a_signal_to_the_whole_group_leaves_it_to_the_server_to_end_its_processes(pool: WorkerPool) -> None:
+    """systemd sends SIGTERM to every process of a service; what is under way is finished all the same."""
+    assert pool.submit(Job("a", "stop", {}), "ask").result(60) in pool.list_processes()
+
+
+def test_closing_does_not_wait_for_what_takes_long(pool: WorkerPool) -> None:
+    pool.submit(Job("a", "who", {}), "ask").result(60)
+    lost = [pool.submit(wait(name, 60.0), "ask") for name in ("a", "b")]
+    while not all(future.running() for future in lost):
+        time.sleep(0.01)
+    processes = pool.list_processes()
+    begun = time.monotonic()
+    pool.close()
+    assert time.monotonic() - begun < 20
+    for future in lost:
+        with pytest.raises(WorkerLost):
+            future.result(60)
+    assert not any(map(is_alive, processes))
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_who_would_wait_too_long_is_refused_at_once(tmp_path: Path) -> None:
+    """Instead of an answer that comes when its caller has given up."""
+    studies = ServedStudies(f"sqlite:///{tmp_path}/lab.db")
+    slow = WorkerPool(studies, 1, do_something, most_waiting=64, longest_wait=1.5)
+    slow.submit(wait("a", 1.0), "ask").result(60)
+    taken = [slow.submit(wait("a", 1.0), "ask")]
+    while not taken[0].running():
+        time.sleep(0.01)
+    taken.append(slow.submit(wait("a", 0.0), "ask"))  # some second behind the first
+    with pytest.raises(TooBusy, match=r"calls of this study wait for some \d+ s now") as no:
+        slow.submit(wait("a", 0.0), "ask")
+    assert no.value.wait > 1.5
+    assert slow.submit(Job("b", "who", {}), "ask").result(60)  # another study
+    for future in taken:
+        future.result(60)
+    slow.close()
+    studies.close()
+
+
+def test_a_process_that_ends_without_closing_ends(tmp_path: Path) -> None:
+    """Its processes heed no signal, and multiprocessing would wait for them."""
+    words = f"""
+if __name__ == "__main__":
+    from belated.service.served import ServedStudies
+    from belated.service.workers import Job, WorkerPool
+    from tests.service.test_workers import do_something
+    pool = WorkerPool(ServedStudies("sqlite:///{tmp_path}/lab.db"), 1, do_something, 3)
+    print(pool.submit(Job("a", "who", {{}}), "ask").result(60) > 0)
+"""
+    script = tmp_path / "script.py"
+    script.write_text(words)
+    said = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=True)
+    assert said.stdout == "True\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -114,17 +115,20 @@ class ServerProcess:
         self.process.kill()
         self.process.wait(20)
 
-    def stop(self) -> float:
-        """SIGTERM; how long it takes to end."""
+    def stop(self, *, group: bool = False) -> float:
+        """SIGTERM, to the server alone or to all of its processes; how long it takes to end."""
         begun = time.monotonic()
-        self.process.send_signal(signal.SIGTERM)
+        if group:
+            os.killpg(self.process.pid, signal.SIGTERM)
+        else:
+            self.process.send_signal(signal.SIGTERM)
         self.process.wait(30)
         return time.monotonic() - begun
 
     @property
     def workers(self) -> list[int]:
-        """Its processes that choose."""
-        words = ["/usr/bin/pgrep", "-P", str(self.process.pid), "-f", "spawn_main"]
+        """Its processes that choose, also when it has ended itself."""
+        words = ["/usr/bin/pgrep", "-g", str(self.process.pid), "-f", "spawn_main"]
         found = subprocess.run(words, capture_output=True, text=True, check=False)
         return [int(word) for word in found.stdout.split()]
 

@@ -227,6 +227,13 @@ def find_faults(settings: Settings, events: Sequence[Event]) -> list[str]:
     return found
 
 
+def _were_chosen_together(before: Event, event: Asked) -> bool:
+    """Whether two asks, each a call of its own, were chosen at one moment and written with one commit."""
+    if not isinstance(before, Asked) or before.by_hand or before.parts > 1 or event.parts > 1:
+        return False
+    return (before.knew, before.considered_at) == (event.knew, event.considered_at)
+
+
 def _check_events(state: State, events: Sequence[Event], flag: Flag, steps: Steps) -> Counter[str]:
     """I2-I7, I9, I12: every event against those before it, which the state is then after."""
     last, at_ask = 0, 0
@@ -242,6 +249,8 @@ def _check_events(state: State, events: Sequence[Event], flag: Flag, steps: Step
                 return Counter(events=len(events))
             first = position - event.part  # of its batch
             least = 0 if event.by_hand else at_ask  # a query given by hand was not chosen: outcomes may come in between
+            if position > 1 and _were_chosen_together(events[position - 2], event):
+                least = event.knew
             if event.knew_trials != event.number - 1 or not least <= event.knew < first:
                 flag("I4", number, f"its choice must know all {event.number - 1} earlier trials (it knew {event.knew})")
             if read.was_closed(event.knew):

@@ -130,10 +130,12 @@ class Telling(NamedTuple):
 
 
 class TellPlan:
-    """The events that outcomes come to after a state, told one after the other."""
+    """The events that outcomes come to after a state, told one after the other.
 
-    def __init__(self, state: State, now: float) -> None:
-        self.state, self.now = state, now
+    key  of all of them; each has its own, KEY/0, KEY/1, ..."""
+
+    def __init__(self, state: State, now: float, key: str | None = None) -> None:
+        self.state, self.now, self.key = state, now, key
         self.tellings: list[Telling] = []
         self._told: dict[int, Told] = {}  # by a row before
 
@@ -146,12 +148,13 @@ class TellPlan:
         refuse_counted(self.state, outcome.number)
         self.state.settings.objective.accept(outcome.value)
         told = self._told.get(outcome.number)
+        key = None if self.key is None else f"{self.key}/{len(self.tellings)}"
         event: OutcomeEvent | None = None
         match outcome.judge(self.state, told):
             case "new":
-                event = outcome.make_news(self.state, self.now)
+                event = outcome.make_news(self.state, self.now, key)
             case "conversion":
-                event = outcome.make_conversion()
+                event = outcome.make_conversion(key)
             case "conflict":
                 record = self.state.rows[outcome.number - 1]
                 record.told = told or record.told

@@ -58,14 +58,14 @@ class Access:
             if row is None or row.kind != "token":
                 self._refuse(connection)
             return Person(row.name, row.scope, row.study, "token", row)
-        cookie = connection.cookies.get(COOKIE)
+        cookie = connection.cookies.get(name_cookie(connection))
         row = self._find_row(cookie) if cookie else None
         if cookie and row is not None and row.kind == "session":
             person = Person(row.name, row.scope, row.study, "cookie", row, make_csrf(cookie))
             self._check_origin(connection, person)
             return person
         if self.open_to_all:
-            if urlsplit(f"//{connection.headers.get('host', '')}").hostname not in LOOPBACK:
+            if read_host(connection)[0] not in LOOPBACK:
                 raise NotAllowed("this server is open on its own machine only: http://127.0.0.1")
             person = Person(None, "own", None, "open", csrf="open")
             self._check_origin(connection, person)
@@ -127,16 +127,35 @@ class Access:
         """A browser sends its cookie along with what another site asks for; so a page's own script says more."""
         if connection.scope.get("method", "GET") in SAFE:
             return
-        origin = connection.headers.get("origin")
-        host = connection.headers.get("host", "")
-        foreign = origin is not None and urlsplit(origin).netloc != host
-        site = connection.headers.get("sec-fetch-site", "same-origin")
-        if foreign or site not in ("same-origin", "none"):
-            raise NotAllowed("this came from another site's page, and was refused")
+        refuse_other_sites(connection)
         if person.via == "cookie":
             sent = connection.headers.get(CSRF_HEADER, "")
-            if origin is None or not hmac.compare_digest(sent.encode(), person.csrf.encode()):
+            own = hmac.compare_digest(sent.encode(), person.csrf.encode())
+            if "origin" not in connection.headers or not own:
                 raise NotAllowed(f"a page must send its own {CSRF_HEADER} with what it changes; load the page again")
+
+
+def refuse_other_sites(connection: HTTPConnection) -> None:
+    """Refuse what a browser says that another site's page has sent."""
+    origin = connection.headers.get("origin")
+    foreign = origin is not None and origin.partition("://")[2] != connection.headers.get("host", "")
+    if foreign or connection.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise NotAllowed("this came from another site's page, and was refused")
+
+
+def read_host(connection: HTTPConnection) -> tuple[str | None, int | None]:
+    """The name and the port by which somebody calls this server."""
+    try:
+        parts = urlsplit(f"//{connection.headers.get('host', '')}")
+        return parts.hostname, parts.port
+    except ValueError:
+        return None, None
+
+
+def name_cookie(connection: HTTPConnection) -> str:
+    """A browser has one set of cookies for all ports of a machine; so each server there has a name of its own."""
+    port = read_host(connection)[1]
+    return COOKIE if port is None else f"{COOKIE}-{port}"
 
 
 def make_csrf(cookie: str) -> str:

@@ -23,10 +23,10 @@ from belated.errors import BelatedError, ServerFault, TooBusy, find_code
 from belated.record.ledger.calls import TIME
 from belated.service.bodies import read_body, read_object
 from belated.service.core import Service
-from belated.service.errors import RETRY_AFTER, describe_error, find_status
+from belated.service.errors import describe_error, find_status, find_wait
 from belated.service.pages.routes import add_pages
 from belated.service.routes import answer_json, find_person, make_router
-from belated.service.sign_in import sign_in, sign_out
+from belated.service.sign_in import forget_cookie, sign_in, sign_out
 
 log = logging.getLogger("belated.service")
 
@@ -98,15 +98,15 @@ def _add_doors(app: FastAPI, service: Service) -> None:
             person = find_person(service, request)
             service.access.require_all(person)
             open_ones = [service.studies.open(origin.identity) for _, origin, _ in service.access.list_seen(person)]
-            return PlainTextResponse(service.metrics.write(open_ones, service.pool.waiting))
+            return PlainTextResponse(service.metrics.write(open_ones, service.pool.waiting, service.pool.running))
 
         return await run_in_threadpool(work)
 
     hidden: dict[str, Any] = {"include_in_schema": False, "response_class": Response}
     app.add_api_route("/sign-in", enter, methods=["POST"], **hidden)
     app.add_api_route("/sign-out", leave, methods=["POST"], **hidden)
-    app.add_api_route("/healthz", healthz, methods=["GET"], **hidden)
-    app.add_api_route("/readyz", readyz, methods=["GET"], **hidden)
+    app.add_api_route("/healthz", healthz, methods=["GET", "HEAD"], **hidden)
+    app.add_api_route("/readyz", readyz, methods=["GET", "HEAD"], **hidden)
     app.add_api_route("/metrics", metrics, methods=["GET"], **hidden)
 
 
@@ -118,9 +118,10 @@ def _answer_refusal(request: Request, error: Exception) -> Response:
         log.error("%s: %s", request.url.path, error)
     response = answer_json(describe_error(error, getattr(request.state, "fields", ())), status)
     if status in (429, 503):
-        response.headers["Retry-After"] = RETRY_AFTER
+        response.headers["Retry-After"] = str(find_wait(error))
     if status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
+        forget_cookie(request, response)
     return response
 
 
@@ -181,7 +182,12 @@ def _describe_security(app: FastAPI) -> None:
         document = make()
         document.setdefault("components", {})["securitySchemes"] = {
             "token": {"type": "http", "scheme": "bearer"},
-            "cookie": {"type": "apiKey", "in": "cookie", "name": "belated"},
+            "cookie": {
+                "type": "apiKey",
+                "in": "cookie",
+                "name": "belated",
+                "description": "of a browser that has signed in; belated-PORT where the address has a port",
+            },
         }
         return document
 

@@ -19,8 +19,8 @@ from belated.service.metrics import Metrics
 from belated.service.served import ServedStudies
 from belated.service.streams import Streams
 from belated.service.tokens import TokenTable
-from belated.service.verbs import VERBS, check_sizes, do_job
-from belated.service.workers import Job, WorkerPool
+from belated.service.verbs import VERBS, check_sizes, do_job, do_jobs, may_share
+from belated.service.workers import Job, Together, WorkerPool
 
 UNSIGNED = ("delays", "advise", "log", "chart")  # looks whose `by` is no signature
 
@@ -42,7 +42,14 @@ class Service:
         self.studies = ServedStudies(url, clock)
         self.tokens = TokenTable(self.studies.store)
         self.access = Access(self.studies, self.tokens, open_to_all=open_to_all)
-        self.pool = WorkerPool(self.studies, workers, do_job, self.limits.waiting)
+        self.pool = WorkerPool(
+            self.studies,
+            workers,
+            do_job,
+            self.limits.waiting,
+            self.limits.longest_wait,
+            Together(may_share, do_jobs),
+        )
         self.streams = Streams(self.limits.streams)
         self.metrics = Metrics()
         self.rates = Rates(self.limits.rate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,11 +35,15 @@ STATUS: dict[type[BelatedError], int] = {
     errors.Unreachable: 503,
     errors.WorkerLost: 503,
 }
-RETRY_AFTER = "1"  # seconds, with every 503 and 429
 
 
 def find_status(error: BelatedError) -> int:
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+
+
+def find_wait(error: BelatedError) -> int:
+    """After how many seconds it is worth trying again: Retry-After, with every 503 and 429."""
+    return max(1, math.ceil(getattr(error, "wait", 1.0)))
 
 
 def describe_error(error: BelatedError, fields: Iterable[str] = ()) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -22,6 +23,7 @@ class Limits:
     batch: int = 1_000  # queries of one ask
     page: int = 1_000  # trials or events in one answer
     waiting: int = 64  # asks of one study that wait
+    longest_wait: float = 8.0  # seconds that an ask may wait behind others: clients give up after 10
     rate: float = 2000.0  # calls of one person in a second, over some seconds
     streams: int = 500  # pages and others that follow studies
 
@@ -61,7 +63,7 @@ class Slowdown:
         wait = min(self._longest, 0.5 * 2.0 ** min(count - self._free, 20)) if count >= self._free else 0.0
         left = last + wait - time.monotonic()
         if left > 0:
-            raise TooOften(f"too many attempts failed; try again in {left:.0f} s")
+            raise TooOften(f"too many attempts failed; try again in {math.ceil(left)} s", wait=left)
 
     def note_failure(self, address: str) -> None:
         with self._lock:

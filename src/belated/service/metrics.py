@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -36,7 +35,7 @@ class Metrics:
         with self._lock:
             self._refusals[code] += 1
 
-    def write(self, studies: Iterable[ServedStudy], waiting: int) -> str:
+    def write(self, studies: Iterable[ServedStudy], waiting: int, running: int) -> str:
         """Everything, as Prometheus reads it."""
         with self._lock:
             calls, took, sums, refusals = dict(self._calls), dict(self._took), dict(self._sums), dict(self._refusals)
@@ -58,6 +57,7 @@ class Metrics:
             lines.append(f'belated_call_seconds_sum{{route="{route}"}} {sums[route]:.6f}')
             lines.append(f'belated_call_seconds_count{{route="{route}"}} {count}')
         lines += ["# TYPE belated_jobs_waiting gauge", f"belated_jobs_waiting {waiting}"]
+        lines += ["# TYPE belated_jobs_running gauge", f"belated_jobs_running {running}"]
         lines += list(_describe_studies(studies))
         return "\n".join(lines) + "\n"
 
@@ -67,7 +67,7 @@ def _describe_studies(studies: Iterable[ServedStudy]) -> Iterator[str]:
     found = list[str]()
     for study in studies:
         try:
-            ages = study.list_pending_ages(time.time())
+            ages = study.list_pending_ages(study.clock())
             fits = len(study.hyperparameters())
         except BelatedError:
             continue  # it was deleted, or the store cannot be reached: readyz says that

@@ -18,7 +18,8 @@ from starlette.responses import Response, StreamingResponse
 
 from belated.cli.io.rows import format_csv, format_json_lines
 from belated.errors import InvalidInput
-from belated.record.ledger.calls import FILE, KEY, STUDY, write_json
+from belated.record.events import KINDS
+from belated.record.ledger.calls import BY_IDENTITY, FILE, KEY, STUDY, write_json
 from belated.record.ledger.chain import Entry, Head, Tombstone
 from belated.record.ledger.shelf import Shelf
 from belated.remote.wire import to_plain
@@ -48,7 +49,7 @@ STUDY_PARAMETER = {
     "in": "path",
     "required": True,
     "description": "a study's name; or id: and its id, which stays when it is renamed",
-    "schema": {"type": "string", "pattern": "^(id:[0-9a-f]{32}|[A-Za-z0-9._-]{1,128})$"},
+    "schema": {"type": "string", "pattern": "^[^/]+$", "maxLength": 128},
     "example": "catalyst",
 }
 KEY_PARAMETER = {
@@ -247,10 +248,17 @@ def make_router(service: Service) -> APIRouter:
         def work() -> Response:
             _, study = open_study(request)
             words = {"after": parse_whole, "hash": parse_words, "limit": parse_whole, "rows": parse_flag}
-            query = read_query(request, words)
+            about = {"trial": parse_whole, "by": parse_words, "event": parse_words}
+            query = read_query(request, {**words, **about})
             most = limit_page(query.get("limit"), service.limits.page, service.limits.page)
-            after = find_start(study, query.get("after", 0), query.get("hash"))
-            entries = list(islice(study.read_entries(after), most))
+            if query.get("event") not in (None, *KINDS):
+                raise InvalidInput(f"event must be one of {', '.join(KINDS)} (got {format_value(query['event'])})")
+            start = find_start(study, query.get("after", 0), query.get("hash"))
+            if query.keys() & about.keys():
+                places = study.find_events(*(query.get(name) for name in about))
+                entries = study.read_entries_at([at for at in places if start is None or at > start.position][:most])
+            else:
+                entries = list(islice(study.read_entries(start), most))
             write = write_row if query.get("rows") else write_entry
             head = study.read_head()
             plain = {"position": head.position, "hash": head.hash.hex(), "events": [write(entry) for entry in entries]}
@@ -261,11 +269,16 @@ def make_router(service: Service) -> APIRouter:
     async def follow(request: Request) -> Response:
         _, study = await read_study(request)
         query = read_query(request, {"after": parse_whole})
+
+        def check() -> None:
+            """They may still see it: a token may be revoked while its stream is open."""
+            service.access.find_study(service.access.find_person(request), f"{BY_IDENTITY}{study.identity}")
+
         last = request.headers.get("last-event-id")
         after = parse_whole(last, "Last-Event-ID") if last else query.get("after")
         if after is None:
             after = (await run_in_threadpool(study.read_head)).position
-        stream = service.streams.follow(study, after)
+        stream = service.streams.follow(study, after, check)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
@@ -278,7 +291,7 @@ def make_router(service: Service) -> APIRouter:
             trials = study.trials()
             pieces = format_csv(study, trials) if kind == "csv" else format_json_lines(trials, study.events())
             media = "text/csv; charset=utf-8" if kind == "csv" else LINES
-            shown = {"Content-Disposition": f'attachment; filename="{study.name}.{kind}"'}
+            shown = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(f'{study.name}.{kind}')}"}
             return StreamingResponse(join_pieces(pieces), media_type=media, headers=shown)
 
         return await run_in_threadpool(work)
@@ -301,13 +314,14 @@ def make_router(service: Service) -> APIRouter:
     add("/studies/{study}/trials", "GET", "trials", "Trials, by pages.", list_trials,
         describe(schemas.OBJECT, {
             "status": {"type": "string", "description": "one or more of " + ", ".join(STATUSES)},
-            "order": {"type": "string", "enum": list(ORDERS)}, "skip": schemas.WHOLE, "limit": schemas.WHOLE,
+            "order": {"type": "string", "enum": list(ORDERS)}, "skip": schemas.WHOLE, "limit": schemas.COUNT,
         }))  # fmt: skip
     add("/studies/{study}/trials/{number}", "GET", "trial", "One trial.", show_trial,
         _with_number(describe(schemas.TRIAL)))  # fmt: skip
     add("/studies/{study}/events", "GET", "events", "Everything that happened, by pages, with hashes.", list_events,
         describe(schemas.OBJECT, {
-            "after": schemas.WHOLE, "hash": schemas.WORDS, "limit": schemas.WHOLE, "rows": schemas.FLAG,
+            "after": schemas.WHOLE, "hash": schemas.WORDS, "limit": schemas.COUNT, "rows": schemas.FLAG,
+            "trial": schemas.COUNT, "by": schemas.WORDS, "event": {"type": "string", "enum": list(KINDS)},
         }))  # fmt: skip
     add("/studies/{study}/stream", "GET", "stream", "What happens, as it happens: server-sent events.", follow,
         describe(schemas.WORDS, {"after": schemas.WHOLE}, kinds=("text/event-stream",)))  # fmt: skip

@@ -6,16 +6,31 @@ from belated.validation import Spec
 
 NUMBER: Spec = {"type": "number"}
 WHOLE: Spec = {"type": "integer", "minimum": 0}
+COUNT: Spec = {"type": "integer", "minimum": 1, "maximum": 1000}
 FLAG: Spec = {"type": "boolean"}
 WORDS: Spec = {"type": "string"}
-NAME: Spec = {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"}
+NAME: Spec = {
+    "type": "string",
+    "description": "letters and digits of any script, and . _ - (NFC; at most 255 bytes)",
+    "pattern": "^[^/]+$",
+    "maxLength": 128,
+    "example": "catalyst",
+}
 PARAMS: Spec = {"type": "object"}
 OBJECT: Spec = {"type": "object"}
 NOTHING: Spec = {"type": "null"}
 PAIR: Spec = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
-MOMENT: Spec = {"type": ["number", "string"], "description": "seconds since 1970, or 2026-03-01T14:30Z"}
-PATIENCE: Spec = {"type": ["integer", "string"], "description": 'rounds, or "14d", "auto", "auto-clock", "none"'}
-CONTEXT_TEXT: Spec = {"type": "string", "description": 'a JSON object: {"who": "new"}'}
+MOMENT: Spec = {
+    "type": ["number", "string"],
+    "description": "seconds since 1970, or a time",
+    "example": "2026-03-01T14:30Z",
+}
+PATIENCE: Spec = {
+    "type": ["integer", "string"],
+    "description": 'rounds, or a time, "auto", "auto-clock", "none"',
+    "example": "14d",
+}
+CONTEXT_TEXT: Spec = {"type": "string", "description": "a JSON object", "example": '{"who": "new"}'}
 PICTURES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 TRIAL_NUMBER: Spec = {
     "anyOf": [
@@ -44,6 +59,15 @@ TRIAL: Spec = {
         "asked_at": NUMBER,
     },
     "required": ["number", "params", "status", "outcome", "asked_at"],
+    "example": {
+        "number": 7,
+        "params": {"temperature": 61.5},
+        "status": "heard",
+        "outcome": 0.83,
+        "asked_at": 1772370000.0,
+        "asked_by": "cluster",
+        "ended_by": "anna",
+    },
 }
 TRIALS: Spec = {"type": "array", "items": TRIAL}
 TRIAL_OR_TRIALS: Spec = {"anyOf": [TRIAL, TRIALS]}
@@ -58,6 +82,7 @@ RECEIPT: Spec = {
         "note": WORDS,
     },
     "required": ["number", "status", "delay", "used", "note"],
+    "example": {"number": 7, "status": "heard", "delay": 3.0, "used": True, "note": ""},
 }
 PAST_EVENTS: Spec = {
     "type": "array",
@@ -73,6 +98,7 @@ ERROR: Spec = {
         }
     },
     "required": ["error"],
+    "example": {"error": {"code": "invalid_input", "message": "value must be a number (got '0.83')", "field": "value"}},
 }
 PARAMETER: Spec = {
     "anyOf": [
@@ -96,7 +122,8 @@ PARAMETER: Spec = {
 }
 SPACE: Spec = {
     "type": "object",
-    "description": 'by name: {"x": {"kind": "real", "low": 0, "high": 1}}; or {"kind": "points", "names", "rows"}',
+    "description": 'the parameters by name; or {"kind": "points", "names", "rows"}, the only queries that are possible',
+    "example": {"temperature": {"kind": "real", "low": 20, "high": 90, "unit": "°C"}},
 }
 SETTINGS: dict[str, Spec] = {
     "name": NAME,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice, takewhile
@@ -13,23 +14,33 @@ from typing import Any
 
 import numpy as np
 
-from belated.errors import Deleted, InvalidInput, Taken, UnknownStudy
+from belated.errors import Deleted, Exhausted, InvalidInput, KeyTaken, Taken, UnknownStudy
 from belated.learner.arrays import Array
+from belated.learner.blas import use_one_thread
+from belated.record.bulk import explain_rows
 from belated.record.check import find_faults
-from belated.record.events import Amended, Event, Undone
+from belated.record.events import Adjusted, Amended, Asked, Event, Undone
 from belated.record.handle import AnEvent, Handle
+from belated.record.keyed_calls import find_call
 from belated.record.ledger import Ledger, Store, open_store
 from belated.record.ledger.calls import BY_IDENTITY
 from belated.record.ledger.chain import Entry, Head, Origin, Tombstone
 from belated.record.ledger.shelf import Shelf
 from belated.record.locks import hold
 from belated.record.signing import NOBODY, Signature
+from belated.record.tellings import read_outcome
 from belated.record.undoing import PastEvent
-from belated.results import Trial
+from belated.results import Receipt, Trial
 from belated.settings import Settings
 from belated.study import Study
+from belated.verbs.asking import choose
+from belated.verbs.telling import read_outcome_row, tell_rows
 
 NEAR = 50  # events that are read together
+
+
+class NotTogether(Exception):
+    """These calls have to be done one after the other."""
 
 
 class KeyedHandle(Handle):
@@ -77,7 +88,7 @@ class ServedStudy(Study):
         self.identity: str = ledger.identity
         self._start: Head = ledger.start
         self._hashes: list[bytes] = []  # of the events, in order, as far as somebody paged through them
-        self._about: list[tuple[int | None, str | None]] = []  # likewise: the trial of each, and who did it
+        self._about: list[tuple[int | None, str | None, str]] = []  # likewise: the trial, who did it, and the kind
         self._paging = threading.Lock()
         self._handle = self._keyed = KeyedHandle(settings, ledger, name, clock)
         self._handle.read_first()
@@ -100,34 +111,37 @@ class ServedStudy(Study):
             place = min(position, len(self._hashes))
             return Head(place, self._hashes[place - 1]) if place else self._start
 
-    def find_events(self, number: int | None = None, by: str | None = None) -> list[int]:
-        """The positions of the events about a trial, by a person; None: of any."""
+    def find_events(self, number: int | None = None, by: str | None = None, kind: str | None = None) -> list[int]:
+        """The positions of the events about a trial, by a person, of a kind; None: of any."""
         position = self.read_head().position
         self.find_head(position)
-        about = enumerate(self._about[:position], start=1)
-        return [at for at, (n, who) in about if (number is None or n == number) and (by is None or who == by)]
+        wanted, about = (number, by, kind), enumerate(self._about[:position], start=1)
+        return [at for at, had in about if all(a is None or a == b for a, b in zip(wanted, had, strict=True))]
 
     def list_people(self) -> list[str]:
         """Who did something, in order of appearance."""
         self.find_head(self.read_head().position)
-        return [who for who in dict.fromkeys(who for _, who in self._about) if who is not None]
+        return [who for who in dict.fromkeys(who for _, who, _ in self._about) if who is not None]
+
+    def read_entries_at(self, positions: Iterable[int]) -> list[Entry]:
+        """The events at some positions, as stored, in this order; neighbours are read together."""
+        wanted = list(positions)
+        found: dict[int, Entry] = {}
+        for position in sorted(wanted):
+            if position not in found:
+                near = islice(self.read_entries(self.find_head(position - 1)), NEAR)
+                found |= {entry.position: entry for entry in near}
+        return [found[position] for position in wanted]
 
     def read_events(self, positions: Iterable[int]) -> list[PastEvent]:
-        """The events at some positions, in this order; neighbours are read together."""
-        wanted = list(positions)
-        found: dict[int, Event] = {}
-        for position in sorted(wanted):
-            if position in found:
-                continue
-            near = islice(self.read_entries(self.find_head(position - 1)), NEAR)
-            found |= {entry.position: entry.event for entry in near}
-        return [PastEvent(position, found[position]) for position in wanted]
+        """The events at some positions, in this order."""
+        return [PastEvent(entry.position, entry.event) for entry in self.read_entries_at(positions)]
 
     def _note_entries(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
             self._hashes.append(entry.hash)
             by = entry.plain.get("by")
-            self._about.append((entry.plain.get("number"), by if by is None else sys.intern(by)))
+            self._about.append((entry.plain.get("number"), by and sys.intern(by), sys.intern(entry.plain["event"])))
 
     def find_trials(self, statuses: Collection[str] | None = None, order: str = "number") -> list[int]:
         """The numbers of the trials of some statuses (None: all), by number or outcome; - before it: backwards."""
@@ -182,6 +196,57 @@ class ServedStudy(Study):
         same = takewhile(lambda event: isinstance(event, Undone) and (event.at, event.key) == (at, None), rest)
         return [PastEvent(found.position + i, event) for i, event in enumerate([first, *same])]
 
+    def ask_together(self, calls: Sequence[Mapping[str, Any]]) -> list[Trial]:
+        """A query for each of some calls, which wait at the same time, written at once: one commit for all of them.
+
+        Each knows those before it; none knows what is told meanwhile. NotTogether: nothing was done, and one of them
+        has an answer of its own.
+
+        calls  of `ask`, with context, key, by and remark alone"""
+        handle = self._handle
+        try:
+            batch = [handle.state.encode_context(call.get("context"))[0] for call in calls]
+            signatures = [Signature.of(call.get("by"), call.get("remark")) for call in calls]
+        except InvalidInput:
+            raise NotTogether from None
+        keys = [call.get("key") for call in calls]
+        if len({key for key in keys if key is not None}) + keys.count(None) < len(keys):
+            raise NotTogether
+
+        def events() -> list[Asked | Adjusted]:
+            try:
+                with handle.hold_state() as state:
+                    for key in keys:
+                        find_call(state, key, ())  # nothing is known of it, or it is refused
+                    state.require_open()
+                with use_one_thread():
+                    made = choose(handle, batch, None, None)
+            except (InvalidInput, KeyTaken, Exhausted):
+                raise NotTogether from None
+            change = [event for event in made if isinstance(event, Adjusted)]
+            asked = [event for event in made if isinstance(event, Asked)]
+            alone = (replace(event, key=key, part=0, parts=1) for event, key in zip(asked, keys, strict=True))
+            signed = (each.sign(event) for event, each in zip(alone, signatures, strict=True))
+            return [*map(signatures[0].sign, change), *signed]
+
+        with handle.lock_asks() as turn:
+            asked = [event.number for event in handle.write(events, NOBODY, turn) if isinstance(event, Asked)]
+        return self.read_trials(asked)
+
+    def tell_rows(
+        self, rows: Sequence[Mapping[str, Any]], key: str, by: str | None = None, remark: str | None = None
+    ) -> list[Receipt]:
+        """Tell many outcomes with a key of them all; if that was done before, the receipts are those of then."""
+        read = explain_rows(read_outcome, rows, 1)
+        keys = [f"{key}/{i}" for i in range(len(read))]
+        with self._handle.hold_newest() as state:
+            known = [each if each in state.table.keys else None for each in keys]
+            numbers = [read_outcome_row(self._handle, row, 0.0).number for row in read] if any(known) else []
+        if not numbers:
+            return tell_rows(self._handle, read, Signature.of(by, remark), 1, key)
+        again = zip(numbers, read, known, strict=True)
+        return [self.tell(n, row.value, at=row.at, noise=row.noise, key=each) for n, row, each in again]
+
     def append_made(self, seen: Head, made: Sequence[Event]) -> Head:
         """Write events that a client worked out from those up to `seen`, all or none; Taken if there are newer ones.
 
@@ -222,7 +287,7 @@ class ServedStudies:
             known = identity in self._open or self.find_name(identity) is not None
             return identity if known or self.find_tombstone(identity) is not None else None
         try:
-            return str(self.store.ledger(study).identity)  # type: ignore[attr-defined]
+            return str(self.store.ledger(unicodedata.normalize("NFC", study)).identity)  # type: ignore[attr-defined]
         except LookupError:
             return None
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from belated.errors import InvalidInput, NotSignedIn
 from belated.record.ledger.calls import write_json
-from belated.service.access import COOKIE, Access, find_address, make_csrf
+from belated.service.access import Access, find_address, make_csrf, name_cookie, refuse_other_sites
 from belated.service.tokens import TokenRow
 
 CODE_LASTS = 300.0  # seconds
@@ -26,6 +26,7 @@ def make_code(access: Access, name: str) -> str:
 
 def sign_in(access: Access, request: Request, plain: dict[str, Any]) -> Response:
     """The cookie of a new session, for a code or a token."""
+    refuse_other_sites(request)  # else another site's page could make somebody work in its author's name
     code = plain.get("code")
     if not isinstance(code, str):
         raise InvalidInput("code must be given, as text")
@@ -44,7 +45,7 @@ def sign_in(access: Access, request: Request, plain: dict[str, Any]) -> Response
     answer = {"name": row.name, "scope": row.scope, "csrf": make_csrf(cookie)}
     response = Response(write_json(answer), media_type="application/json")
     response.set_cookie(
-        COOKIE,
+        name_cookie(request),
         cookie,
         max_age=int(SESSION_LASTS),
         httponly=True,
@@ -57,14 +58,21 @@ def sign_in(access: Access, request: Request, plain: dict[str, Any]) -> Response
 
 def sign_out(access: Access, request: Request) -> Response:
     """End this session."""
-    cookie = request.cookies.get(COOKIE)
+    cookie = request.cookies.get(name_cookie(request))
     row = access.tokens.find(cookie) if cookie else None
     if row is not None and row.kind == "session":
         access.tokens.end_session(row)
         access.forget()
     response = Response(b"null", media_type="application/json")
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    forget_cookie(request, response)
     return response
+
+
+def forget_cookie(request: Request, response: Response) -> None:
+    """Let the browser forget a cookie: it is not known any longer, and each time that it came would be a failure."""
+    name = name_cookie(request)
+    if name in request.cookies:
+        response.delete_cookie(name, path="/", httponly=True, samesite="strict")
 
 
 def _find_token(access: Access, text: str) -> TokenRow | None:

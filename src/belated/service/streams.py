@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from itertools import islice
 
@@ -33,13 +33,15 @@ class Streams:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.stopping = False
 
-    def follow(self, study: ServedStudy, after: int) -> AsyncIterator[str]:
-        """The events of a study after a position, for ever; TooBusy where too many follow."""
+    def follow(self, study: ServedStudy, after: int, check: Callable[[], object]) -> AsyncIterator[str]:
+        """The events of a study after a position, for ever; TooBusy where too many follow.
+
+        check  raises where somebody may not follow any longer"""
         if sum(self._followers.values()) >= self._most:
             raise TooBusy(f"{self._most} streams are open, and more are not taken; try again later")
-        return self._follow(study, after)
+        return self._follow(study, after, check)
 
-    async def _follow(self, study: ServedStudy, after: int) -> AsyncIterator[str]:
+    async def _follow(self, study: ServedStudy, after: int, check: Callable[[], object]) -> AsyncIterator[str]:
         self._loop = asyncio.get_running_loop()
         identity = study.identity
         self._followers[identity] = self._followers.get(identity, 0) + 1
@@ -50,6 +52,7 @@ class Streams:
             yield "retry: 2000\n\n"
             head = await run_in_threadpool(study.find_head, after)
             while not self.stopping:
+                await run_in_threadpool(check)
                 entries = await run_in_threadpool(lambda: list(islice(study.read_entries(head), AT_ONCE)))  # noqa: B023
                 for entry in entries:
                     yield format_entry(entry)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,8 @@ from belated.cli.io.import_rows import DRY, describe_aging, describe_early, desc
 from belated.cli.io.rows import check_ending
 from belated.cli.io.transaction import apply_at_once
 from belated.errors import BelatedError, Deleted, InvalidInput, SilenceWarning, TooLarge
-from belated.record.events import Asked, Event, Undone, event_from_dict
+from belated.outlook.forecast import MOST
+from belated.record.events import Asked, Event, Refitted, Undone, event_from_dict
 from belated.record.ledger.chain import Head
 from belated.record.signing import Signature, require_reason
 from belated.remote.wire import to_plain
@@ -33,7 +34,7 @@ from belated.service.bodies import (
     parse_words,
     read_arguments,
 )
-from belated.service.served import ServedStudies, ServedStudy
+from belated.service.served import NotTogether, ServedStudies, ServedStudy
 from belated.service.tokens import Scope
 from belated.service.workers import Job
 from belated.validation import Spec, format_value, require_whole
@@ -84,6 +85,10 @@ def _tell(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
         trial = arguments.get("trial")
         arguments = {**arguments, "key": study.choose_key(getattr(trial, "number", trial), key)}
     return study.tell(**_require_value(arguments))
+
+
+def _tell_many(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
+    return study.tell_many(**arguments) if key is None else study.tell_rows(**arguments, key=key)
 
 
 def _require_value(arguments: Spec) -> Spec:
@@ -168,6 +173,11 @@ def _recommend(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
 
 
 def _refit(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
+    """A second attempt right after the first finds what that one found: nothing has happened since."""
+    position = study.read_head().position
+    newest = study.read_events([position])[0].event if key is not None and position else None
+    if isinstance(newest, Refitted):
+        return {"fitted": to_plain(newest.fitted)}
     return {"fitted": to_plain(study.refit(**arguments))}
 
 
@@ -245,7 +255,7 @@ WRITING = (
         place="ask",
         fields={
             "context": schemas.PARAMS,
-            "n": schemas.WHOLE,
+            "n": schemas.COUNT,
             "contexts": {"type": "array", "items": schemas.PARAMS},
             "params": schemas.PARAMS,
             "key": schemas.WORDS,
@@ -283,7 +293,7 @@ WRITING = (
         required=("rows",),
         example={"rows": [{"trial": 1, "value": 0.83}]},
         answer={"type": "array", "items": schemas.RECEIPT},
-        do=call_method("tell_many"),
+        do=_tell_many,
     ),
     Verb(
         name="add",
@@ -300,7 +310,7 @@ WRITING = (
             **REMARKED,
         },
         required=("params",),
-        example={"params": {"x": 0.25}, "value": 0.64},
+        example={"params": {"temperature": 61.5}, "value": 0.64},
         answer=schemas.TRIAL,
         do=_add,
     ),
@@ -311,7 +321,7 @@ WRITING = (
         place="here",
         fields={"rows": {"type": "array", "items": schemas.PARAMS}, **REMARKED},
         required=("rows",),
-        example={"rows": [{"params": {"x": 0.25}, "value": 0.64}]},
+        example={"rows": [{"params": {"temperature": 61.5}, "value": 0.64}]},
         answer=schemas.TRIALS,
         do=_add_many,
     ),
@@ -403,7 +413,7 @@ WRITING = (
         place="here",
         fields={"name": schemas.NAME, "reason": schemas.WORDS, **SIGNED},
         required=("name", "reason"),
-        example={"name": "flask", "reason": "it was to learn the buttons"},
+        example={"name": "catalyst", "reason": "it was to learn the buttons"},
         answer=schemas.NOTHING,
         do=_delete,
     ),
@@ -429,6 +439,11 @@ WRITING = (
             **SIGNED,
         },
         required=("position", "hash", "events"),
+        example={
+            "position": 12,
+            "hash": "5e2f" * 16,  # of the study's newest event, which GET says
+            "events": [{"event": "told", "number": 3, "value": 0.64, "at": 1772370000.0}],
+        },
         answer=schemas.OBJECT,
         do=_append,
     ),
@@ -439,7 +454,11 @@ WRITING = (
         place="ask",
         takes_file=True,
         fields={
-            "name": {"type": "string", "description": "of the file, which ends in .csv, .xlsx or .jsonl"},
+            "name": {
+                "type": "string",
+                "description": "of the file, which ends in .csv, .xlsx or .jsonl",
+                "example": "past.csv",
+            },
             "dry_run": schemas.FLAG,
             "map": {"type": "array", "items": schemas.WORDS, "description": "what a title means: yield=outcome"},
             "amend": {"type": "string", "description": "why rows of an export were edited: they are amended then"},
@@ -457,7 +476,7 @@ WRITING = (
             "remark": parse_lines,
         },
         several=("map",),
-        example="x,outcome\n0.5,0.7\n",
+        example="temperature,outcome\n61.5,0.64\n",
         answer=schemas.OBJECT,
         do=_import,
     ),
@@ -497,7 +516,7 @@ LOOKS = (
             "pending": schemas.FLAG,
         },
         required=("points",),
-        example={"points": [{"x": 0.2}]},
+        example={"points": [{"temperature": 61.5}]},
         answer=schemas.OBJECT,
         do=_posterior,
     ),
@@ -529,7 +548,11 @@ LOOKS = (
         scope="read",
         place="look",
         method="GET",
-        fields={"queries": schemas.WHOLE, "context": schemas.CONTEXT_TEXT, "margin": schemas.NUMBER},
+        fields={
+            "queries": {**schemas.COUNT, "maximum": MOST},
+            "context": schemas.CONTEXT_TEXT,
+            "margin": schemas.NUMBER,
+        },
         parsers={"queries": parse_whole, "context": parse_object, "margin": parse_number},
         answer=schemas.OBJECT,
         do=call_method("outlook"),
@@ -570,7 +593,11 @@ LOOKS = (
             "chart": {"type": "string", "enum": ["progress", "pending", "delays", "belief", "outlook"]},
             "by": {"type": "string", "enum": ["trial", "time"]},
             "context": schemas.CONTEXT_TEXT,
-            "pair": {"type": "string", "description": 'two parameters, as JSON: ["x", "y"]'},
+            "pair": {
+                "type": "string",
+                "description": "two parameters, as JSON",
+                "example": '["temperature", "stages"]',
+            },
         },
         required=("chart",),
         parsers={"chart": parse_words, "by": parse_words, "context": parse_object, "pair": parse_words},
@@ -658,6 +685,21 @@ def do_job(studies: ServedStudies, job: Job) -> Any:
     if job.verb == "delete":
         studies.forget(job.study)
     return to_plain(answer)
+
+
+def may_share(job: Job) -> bool:
+    """Whether a job is an ask for one query, which may be done together with others of its study."""
+    return job.verb == "ask" and all(job.arguments.get(name) is None for name in ("n", "contexts", "params"))
+
+
+def do_jobs(studies: ServedStudies, jobs: Sequence[Job]) -> list[Any]:
+    """Do some asks of one study together; NotTogether where each has to be done by itself."""
+    try:
+        study = studies.open(jobs[0].study)
+    except BelatedError:
+        raise NotTogether from None
+    calls = [read_arguments({"key": job.key, **job.arguments}) for job in jobs]
+    return [to_plain(trial) for trial in study.ask_together(calls)]
 
 
 def check_sizes(arguments: Mapping[str, Any], rows: int, batch: int) -> None:

@@ -68,17 +68,19 @@ def tell(
         return answer_tell(handle, then, outcome, keyed.event)
 
 
-def tell_rows(handle: Handle, rows: Sequence[OutcomeRow], signature: Signature, first: int) -> list[Receipt]:
-    """Tell all of the rows, or none; first is the number of the first one."""
+def tell_rows(
+    handle: Handle, rows: Sequence[OutcomeRow], signature: Signature, first: int, key: str | None = None
+) -> list[Receipt]:
+    """Tell all of the rows, or none; first is the number of the first one, and key that of them all."""
     with handle.hold_newest() as state:
         now = handle.read_clock()
         outcomes = explain_rows(lambda row: read_outcome_row(handle, row, now), rows, first)
-        plan = TellPlan(state, now)
+        plan = TellPlan(state, now, key)
 
         def events() -> list[OutcomeEvent]:
             nonlocal plan
             handle.state.require_unlocked()
-            plan = TellPlan(handle.state, now)
+            plan = TellPlan(handle.state, now, key)
             explain_rows(plan.tell, outcomes, first)
             return plan.events
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("plotly")
 
 from belated import Choice, Integer, Real, Study
+from tests.cli import shell
 from tests.plotting import studies
 from tests.support.servers import Running, run_server
 
@@ -170,6 +173,15 @@ def test_pages_have_a_policy_without_inline_scripts(server: Running, owner: str,
         assert policy["default-src"] == "'none'"
         assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
         assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+
+
+def test_the_command_of_the_empty_page_makes_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with run_server(f"sqlite:///{tmp_path}/belated.db") as empty:
+        shown = re.search(r"<pre>belated (.*)</pre>", empty.call("GET", "/").body.decode())
+        assert shown is not None
+        shell.invoke(*shlex.split(shown[1]))
+        assert 'href="/studies/catalyst"' in empty.call("GET", "/").body.decode()
 
 
 def test_what_somebody_may_not_see_is_not_there(server: Running, tagged: str) -> None:

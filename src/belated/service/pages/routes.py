@@ -31,6 +31,7 @@ from belated.service.pages.content import (
 )
 from belated.service.routes import answer_tagged, find_person
 from belated.service.served import ServedStudy
+from belated.service.sign_in import forget_cookie
 from belated.service.tokens import SCOPES
 from belated.version import __version__
 
@@ -84,7 +85,10 @@ def add_pages(app: FastAPI) -> None:
     def refuse(request: Request, person: Person | None, error: BelatedError) -> Response:
         """A page that says what is wrong; whoever is not signed in is asked to."""
         if isinstance(error, NotSignedIn):
-            return RedirectResponse(f"/sign-in?{urlencode({'next': request.url.path})}", 303, headers=SAFETY)
+            onward = urlencode({"next": request.url.path})
+            response = RedirectResponse(f"/sign-in?{onward}", 303, headers=SAFETY)
+            forget_cookie(request, response)
+            return response
         return render(request, "problem.html", person, find_status(error), sentence=str(error))
 
     def add(path: str, name: str, answer: Callable[[Request, Person], Response]) -> None:
@@ -227,7 +231,7 @@ def add_pages(app: FastAPI) -> None:
 
     def read_manage(request: Request, person: Person, study: ServedStudy) -> dict[str, Any]:
         service.access.require_scope(person, "own")
-        return {}
+        return {"ranges": [field for field in list_fields(study.settings.space) if " to " in field.hint]}
 
     add_study_page("", "overview.html", "", read_overview)
     add_study_page("/belief", "belief.html", "belief", read_belief)

@@ -27,7 +27,7 @@
   const say = words => { find("#status").textContent = words; };
 
   function leave(address, words) {
-    sessionStorage.setItem("said", words);  // there
+    sessionStorage.setItem("said", words);
     if (address === location.pathname) location.reload();
     else location.assign(address);
   }
@@ -65,6 +65,7 @@
     if (kind === "flag") return field.checked || undefined;
     if (text === "" || (field.type === "radio" && !field.checked)) return undefined;
     if (kind === "json") return JSON.parse(text);
+    if (kind === "pair") return text.split(/,| to /).map(Number);
     return kind === "number" && NUMBER.test(text) ? Number(text) : text;  // the server refuses
   }
 
@@ -72,7 +73,7 @@
     const body = JSON.parse(form.dataset.body ?? "{}");
     for (const field of every("[data-field]", form)) {
       const value = readField(field), part = field.dataset.in;
-      if (part) body[part] ??= {};
+      if (part && (value !== undefined || part !== "ranges")) body[part] ??= {};
       if (value !== undefined) (part ? body[part] : body)[field.dataset.field] = value;
     }
     return body;
@@ -89,7 +90,7 @@
       : "Told " + write(body.value) + " of trial " + made.number + (made.status === "late" ? ", which came late." : ".")
         + add(made.note),
     fail: (made, body) => "Trial " + made.number + " ended as " + body.kind + ".",
-    amend: made => "Trial " + made.number + " was put right.",
+    amend: made => (made ? "Trial " + made.number : "The study") + " was put right.",
     undo: made => (made.length > 1 ? made.length + " events were" : "Event " + made[0].position + " was") + " taken back.",
     add: made => "Added " + writeTrial(made) + "." + add(made.note),
     close: (made, body) => body.lock ? "The study is locked." : "The study is closed.",
@@ -183,12 +184,12 @@
       sign.hidden = false;
       sign.classList.toggle("lost", event.type === "error");
       find("span", sign).textContent = event.type === "error" ? "connecting …" : "live";
-      if (stream.readyState === EventSource.CLOSED) setTimeout(follow, 5000);
+      if (stream.readyState === EventSource.CLOSED) setTimeout(() => call(page.api).catch(() => 0).finally(follow), 5000);  // not signed in: it leaves
     };
     for (const kind of page.kinds.split(" ")) stream.addEventListener(kind, event => {
       page.position = event.lastEventId;
       clearTimeout(waiting);
-      waiting = setTimeout(refresh, 250);  // once for many
+      waiting = setTimeout(refresh, 250);
     });
     addEventListener("pagehide", () => stream.close());
   }
@@ -291,7 +292,7 @@
   if (page.page === "sign-in") {
     const form = find("#sign-in"), begin = () => {
       const code = location.hash.slice(1);
-      history.replaceState(null, "", location.pathname + location.search);  // the code is not left in the address
+      history.replaceState(null, "", location.pathname + location.search);
       if (code) signIn(form, code);
     };
     form.addEventListener("submit", () => signIn(form, find("#code").value.trim()));
@@ -305,6 +306,6 @@
   const said = sessionStorage.getItem("said");
   if (said) {
     sessionStorage.removeItem("said");
-    setTimeout(() => { say(said); find("#main").focus(); }, 50);  // a live region is read when it changes
+    setTimeout(() => { say(said); find("#main").focus(); }, 50);
   }
 })();
