@@ -156,8 +156,7 @@ class Handle:
         def attempt() -> Sequence[AnEvent]:
             nonlocal position
             position = self.state.position
-            now = self.read_clock()
-            made = [date(signature.sign(event), now) for event in events()]
+            made = [date(signature.sign(event), self.read_clock) for event in events()]
             if not made:
                 return made
             with hold(self.lock):

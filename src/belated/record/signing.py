@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
@@ -62,10 +63,9 @@ def find_time(event: Event) -> float:
     return event.asked_at if isinstance(event, Asked) else event.at
 
 
-def date(event: AnEvent, now: float) -> AnEvent:
+def date(event: AnEvent, read_clock: Callable[[], float]) -> AnEvent:
     """The event with when it was written, where that is not when it happened; a choice was made when it was asked."""
-    if type(event) not in DATED or abs(now - find_time(event)) <= AT_ONCE:
+    if type(event) not in DATED or (isinstance(event, Asked) and not event.by_hand):
         return event
-    if isinstance(event, Asked) and not event.by_hand:
-        return event
-    return replace(event, recorded_at=now)  # type: ignore[arg-type]
+    now = read_clock()
+    return event if abs(now - find_time(event)) <= AT_ONCE else replace(event, recorded_at=now)  # type: ignore[arg-type]

@@ -55,9 +55,8 @@ def apply_at_once(
         with ledger.lock_asks() if asks and not dry else nullcontext(ledger) as turn:
             staged = StagedLedger(turn)
             result = work(Study(settings, staged, name, time.time))
-            now = time.time()
             signed = [_sign(event, signature) if isinstance(event, Asked) else event for event in staged.new]
-            new = [date(event, now) for event in signed]
+            new = [date(event, time.time) for event in signed]
             if new and not dry:
                 last = turn.append(new, staged.seen)
                 _check_none_ended(turn, staged.seen, last.position - len(new), new)
