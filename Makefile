@@ -27,7 +27,7 @@ lint: $(STAMP)  ## check style and types: ruff and mypy --strict
 
 # The examples that need Ray run in test-doors.
 docs: $(STAMP).docs  ## build the documentation site into build/site; a broken link or example or an undocumented name fails
-	@$(PY) -m pytest -q -n 2 tests/test_docs.py tests/test_docstrings.py tests/cli/test_cli_docs.py
+	@$(PY) -m pytest -q -n 2 -m "docs and not long and not faults and not doors"
 	@$(PY) -m website.pages build/pages
 	@$(PY) -m zensical build --strict --clean
 	@$(PY) -m website.finish build/site
@@ -50,7 +50,7 @@ test-faults: $(STAMP)  ## run the tests that start PostgreSQL, kill processes or
 test-doors: $(STAMP).doors  ## run the tests of other libraries on belated inside them; installs them
 	@$(PY) -m pytest -q -n 2 -m doors
 
-test-browser: $(STAMP).browser  ## run the tests that look at pages in chromium (Debian: apt install chromium)
+test-browser: $(STAMP).browser  ## run the tests of pictures and reports, and of pages in chromium (Debian: apt install chromium)
 	@$(PY) -m pytest -q -n 2 -m browser
 
 # Of each of the two stores.

@@ -37,23 +37,24 @@ settings.register_profile(
 )
 settings.load_profile("same")
 
-FAULTS = Path(__file__).parent / "faults"
-DOORS = Path(__file__).parent / "doors"
-BROWSER = Path(__file__).parent / "browser"
-BESIDE = [Path(__file__).parent / room for room in ("reproduction", "benchmarks")]
+HERE = Path(__file__).parent
+TIERS = {  # the folders and files whose tests are of a tier of their own
+    "faults": [HERE / "faults"],
+    "doors": [HERE / "doors"],
+    "browser": [HERE / "browser", HERE / "plotting", HERE / "report"],
+    "beside": [HERE / "reproduction", HERE / "benchmarks"],
+    "docs": [HERE / "test_docs.py", HERE / "test_docstrings.py", HERE / "cli" / "test_cli_docs.py", HERE / "examples"],
+}
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if FAULTS in item.path.parents or "postgres" in getattr(item, "fixturenames", ()):
+        if "postgres" in getattr(item, "fixturenames", ()):
             item.add_marker("faults")
-        if DOORS in item.path.parents:
-            item.add_marker("doors")
-        if BROWSER in item.path.parents:
-            item.add_marker("browser")
-        if any(room in item.path.parents for room in BESIDE):
-            item.add_marker("beside")
+        for tier, places in TIERS.items():
+            if not {item.path, *item.path.parents}.isdisjoint(places):
+                item.add_marker(tier)
 
 
 @pytest.fixture(autouse=True)
