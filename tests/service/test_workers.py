@@ -165,5 +165,8 @@ if __name__ == "__main__":
 """
     script = tmp_path / "script.py"
     script.write_text(words)
-    said = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=True)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    said = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=100, check=True, env=environment
+    )
     assert said.stdout == "True\n"

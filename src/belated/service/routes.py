@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
@@ -17,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from belated.cli.io.rows import format_csv, format_json_lines
-from belated.errors import InvalidInput
+from belated.errors import InvalidInput, WorkerLost
 from belated.record.events import KINDS
 from belated.record.ledger.calls import BY_IDENTITY, FILE, KEY, STUDY, write_json
 from belated.record.ledger.chain import Entry, Head, Tombstone
@@ -397,7 +398,12 @@ def _note_name(endpoint: Endpoint, name: str) -> Endpoint:
 
     async def call(request: Request) -> Response:
         request.scope["belated.route"] = name
-        return await endpoint(request)
+        try:
+            return await endpoint(request)
+        except asyncio.CancelledError:  # the server ends, and waits no longer
+            raise WorkerLost(
+                "the server ended meanwhile; the same call, with the same key, finds out what was done"
+            ) from None
 
     return call
 

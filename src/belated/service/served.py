@@ -17,6 +17,7 @@ import numpy as np
 from belated.errors import Deleted, Exhausted, InvalidInput, KeyTaken, Taken, UnknownStudy
 from belated.learner.arrays import Array
 from belated.learner.blas import use_one_thread
+from belated.learner.choice.problem import Hyperparameters
 from belated.record.bulk import explain_rows
 from belated.record.check import find_faults
 from belated.record.events import Adjusted, Amended, Asked, Event, Undone
@@ -90,6 +91,7 @@ class ServedStudy(Study):
         self._hashes: list[bytes] = []  # of the events, in order, as far as somebody paged through them
         self._about: list[tuple[int | None, str | None, str]] = []  # likewise: the trial, who did it, and the kind
         self._paging = threading.Lock()
+        self.last_refit: tuple[str | None, Hyperparameters | None] | None = None  # the key of that call, what it found
         self._handle = self._keyed = KeyedHandle(settings, ledger, name, clock)
         self._handle.read_first()
 

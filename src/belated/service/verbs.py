@@ -19,7 +19,7 @@ from belated.cli.io.rows import check_ending
 from belated.cli.io.transaction import apply_at_once
 from belated.errors import BelatedError, Deleted, InvalidInput, SilenceWarning, TooLarge
 from belated.outlook.forecast import MOST
-from belated.record.events import Asked, Event, Refitted, Undone, event_from_dict
+from belated.record.events import Asked, Event, Undone, event_from_dict
 from belated.record.ledger.chain import Head
 from belated.record.signing import Signature, require_reason
 from belated.remote.wire import to_plain
@@ -173,12 +173,10 @@ def _recommend(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
 
 
 def _refit(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
-    """A second attempt right after the first finds what that one found: nothing has happened since."""
-    position = study.read_head().position
-    newest = study.read_events([position])[0].event if key is not None and position else None
-    if isinstance(newest, Refitted):
-        return {"fitted": to_plain(newest.fitted)}
-    return {"fitted": to_plain(study.refit(**arguments))}
+    """A second attempt, with the same key, finds what the first one found; after a restart it fits once more."""
+    if key is None or study.last_refit is None or study.last_refit[0] != key:
+        study.last_refit = key, study.refit(**arguments)
+    return {"fitted": to_plain(study.last_refit[1])}
 
 
 def _chart(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
