@@ -52,8 +52,8 @@ class Streams:
             yield "retry: 2000\n\n"
             head = await run_in_threadpool(study.find_head, after)
             while not self.stopping:
-                await run_in_threadpool(check)
                 entries = await run_in_threadpool(lambda: list(islice(study.read_entries(head), AT_ONCE)))  # noqa: B023
+                await run_in_threadpool(check)  # after reading: what was written once they may not, they never see
                 for entry in entries:
                     yield format_entry(entry)
                 if entries:
