@@ -92,7 +92,8 @@ def test_panels_are_chosen_by_name_by_figure_and_all() -> None:
     assert [panel.name for panel in select_panels(["permuted"])] == ["fig4a-permuted", "fig4b-permuted"]
     assert [panel.name for panel in select_panels(["fig1c", "fig1c", "fig1"])] == ["fig1c", "fig1a", "fig1b", "fig1d"]
     with pytest.raises(
-        InvalidInput, match="there is no panel 'fig9'; there are fig1 to fig5, all, permuted, beyond, theory, replay, fig1a"
+        InvalidInput,
+        match="there is no panel 'fig9'; there are fig1 to fig5, all, permuted, beyond, theory, replay, fig1a",
     ):
         select_panels(["fig9"])
 
