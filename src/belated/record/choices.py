@@ -272,12 +272,17 @@ def replay_choice(settings: Settings, events: Iterable[Event], asked: Asked) -> 
     for position, event in enumerate(events, start=1):
         if position <= asked.knew or (isinstance(event, Asked) and event.number < asked.number):
             state.apply(event)
+    then, now = asked.versions or state.versions or {}, describe_versions()
     with use_one_thread():
         choice = prepare_choice(state, asked.considered_at, asked.context, asked.fixed)(Cache())
         params = decode_choice(state.settings, choice.x, asked.fixed)
+        if params != dict(asked.params) and then != now and asked.fitted is not None:
+            # Where outcomes say little about a lengthscale, other versions end a fit elsewhere.
+            state.fits.append(Hyperparameters.from_dict(asked.fitted))
+            choice = prepare_choice(state, asked.considered_at, asked.context, asked.fixed)(Cache())
+            params = decode_choice(state.settings, choice.x, asked.fixed)
         same = params == dict(asked.params)
         gap = 0.0 if same else _measure_gap(state, asked, choice)
-    then, now = asked.versions or state.versions or {}, describe_versions()
     by = None if then.get("belated") == now["belated"] else then.get("belated", FIRST)
     return Replay(number=asked.number, params=params, same=same, alike=then == now, by=by, gap=gap)
 
