@@ -5,16 +5,17 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from benchmarks.regret.entrants import Entrant, imported, own_version, version_of, written
+from benchmarks.regret.entrants import CHOICES, Entrant, imported, own_version, version_of, written
 
 PEERS = Path(__file__).parent / "peers"
 OURS = "ours.py"  # belated's default
-BY_BELATED = (OURS, "paper.py")  # the choices on record are part of their version
+BY_BELATED = {OURS: CHOICES.with_name("campaign_choices.json"), "paper.py": CHOICES}  # the choices that they stand for
 
 
 def read_entrants(file: Path) -> list[Entrant]:
     """The entrants of a file."""
-    version, missing = (own_version(imported(file)), ()) if file.name in BY_BELATED else version_of(file)
+    choices = BY_BELATED.get(file.name)
+    version, missing = version_of(file) if choices is None else (own_version(imported(file), choices), ())
     return [Entrant(name, file.name == OURS, version, file, missing) for name in written(file)["NAMES"]]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 PEERS = Path(__file__).parent / "peers"
 OURS = "ours.py"
 ROOT = Path(__file__).parents[2]
-CHOICES = ROOT / "tests" / "laws" / "choices.json"
+CHOICES = ROOT / "tests" / "laws" / "choices.json"  # of studies with real outcomes
 INTEGRATIONS = ROOT / "src" / "belated" / "integrations"
 
 
@@ -105,9 +105,9 @@ def version_of(file: Path) -> tuple[str, tuple[str, ...]]:
     return "" if missing else f"{first}{mark(imported(file))}", missing
 
 
-def own_version(files: Iterable[Path]) -> str:
-    """The version of entrants of belated's own, which are made of these files and of our choices."""
-    return f"belated {hashlib.sha256(CHOICES.read_bytes()).hexdigest()[:8]} {mark(files)}"
+def own_version(files: Iterable[Path], choices: Path = CHOICES) -> str:
+    """The version of entrants of belated's own, which are made of these files and of our choices on record."""
+    return f"belated {hashlib.sha256(choices.read_bytes()).hexdigest()[:8]} {mark(files)}"
 
 
 def peer(file: Path) -> Entrant:

@@ -5,6 +5,6 @@
 1.0
 """
 
-from belated.learner.gp.kernels import SE, Kernel, Matern52, Product, Radial
+from belated.learner.gp.kernels import SE, Kernel, Matern12, Matern32, Matern52, Product, Radial
 
-__all__ = ["SE", "Kernel", "Matern52", "Product", "Radial"]
+__all__ = ["SE", "Kernel", "Matern12", "Matern32", "Matern52", "Product", "Radial"]

@@ -1,6 +1,6 @@
 """Studies whose every choice is on record: a change that is meant to move code must not move a choice.
 
-`run_studies` drives them through the public verbs alone, with a clock, delays and outcomes of its own, all repeatable.
+`run_study` drives them through the public verbs alone, with a clock, delays and outcomes of its own, all repeatable.
 `python -m tests.laws.recorded_studies` writes them down again, in choices.json; a new record needs a line in the
 CHANGELOG that says why.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -179,22 +179,22 @@ def _answer(study: Study, scene: Scene, number: int, rng: np.random.Generator) -
         study.amend(trial, y - 0.5, reason="read off wrongly")
 
 
-def run_studies() -> Iterator[tuple[str, Study]]:
-    for seed, (name, scene) in enumerate(scenes().items()):
-        yield name, run_study(seed, scene)
+def list_plain_events(study: Study) -> list[dict[str, Any]]:
+    """The events of a study as JSON has them, without when each was written: that is no part of a choice."""
+    plain: list[dict[str, Any]] = [json.loads(json.dumps(event_to_dict(event))) for event in study.events()]
+    return [{name: value for name, value in event.items() if name != "recorded_at"} for event in plain]
 
 
-def record() -> None:
-    """Write down every study as it goes now."""
-    kept = {name: [event_to_dict(event) for event in study.events()] for name, study in run_studies()}
+def write_record(path: Path, studies: Mapping[str, Study]) -> None:
+    """Write down every study as it went."""
     lines = ",\n".join(
-        f"{json.dumps(name)}: [\n" + ",\n".join(json.dumps(event) for event in events) + "]"
-        for name, events in kept.items()
+        f"{json.dumps(name)}: [\n" + ",\n".join(map(json.dumps, list_plain_events(study))) + "]"
+        for name, study in studies.items()
     )
-    RECORD.write_text(
+    path.write_text(
         f'{{"versions": {json.dumps(dict(describe_versions()))},\n"studies": {{\n{lines}}}}}\n', encoding="utf-8"
     )
 
 
 if __name__ == "__main__":
-    record()
+    write_record(RECORD, {name: run_study(seed, scene) for seed, (name, scene) in enumerate(scenes().items())})

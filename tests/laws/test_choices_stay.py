@@ -1,36 +1,45 @@
 """No choice on record moves: bit for bit under the versions that made the record, elsewhere as near as replay asks."""
 
 import json
+from functools import partial
 
 import pytest
 
 from belated import Study
 from belated.learner.blas import describe_versions
-from belated.record.events import event_from_dict, event_to_dict
+from belated.record.events import event_from_dict
 from belated.record.ledger.memory import MemoryLedger
 from belated.results import ENOUGH
-from tests.laws.recorded_studies import RECORD, run_study, scenes
+from tests.laws import recorded_campaigns, recorded_studies
+from tests.laws.recorded_campaigns import run_campaign
+from tests.laws.recorded_studies import list_plain_events, run_study
 
-WRITTEN = json.loads(RECORD.read_text(encoding="utf-8"))
-SCENES = {name: (seed, scene) for seed, (name, scene) in enumerate(scenes().items())}
 REPLAYED = 22  # choices of each study that are computed again on other versions: all of most, of the long ones these
+RUNS = {
+    **{name: partial(run_study, seed, scene) for seed, (name, scene) in enumerate(recorded_studies.scenes().items())},
+    **{
+        name: partial(run_campaign, seed, scene) for seed, (name, scene) in enumerate(recorded_campaigns.SCENES.items())
+    },
+}
+WRITTEN = {
+    name: (record["versions"], events)
+    for path in (recorded_studies.RECORD, recorded_campaigns.RECORD)
+    for record in [json.loads(path.read_text(encoding="utf-8"))]
+    for name, events in record["studies"].items()
+}
 
 
 def test_every_study_is_on_record() -> None:
-    assert list(WRITTEN["studies"]) == list(SCENES)
-    assert len(SCENES) >= 30
+    assert list(WRITTEN) == list(RUNS)
+    assert len(RUNS) >= 30
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", RUNS)
 def test_choices_stay(name: str) -> None:
-    seed, scene = SCENES[name]
-    recorded = WRITTEN["studies"][name]
-    study = run_study(seed, scene)
-    if WRITTEN["versions"] == dict(describe_versions()):
-        now = [json.loads(json.dumps(event_to_dict(event))) for event in study.events()]
-        for event in now:
-            event.pop("recorded_at", None)  # when an event was written is no part of a choice
-        assert now == recorded
+    versions, recorded = WRITTEN[name]
+    study = RUNS[name]()
+    if versions == dict(describe_versions()):
+        assert list_plain_events(study) == recorded
         return
     again = Study(
         study.original_settings, MemoryLedger([event_from_dict(plain) for plain in recorded]), None, study.clock

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import gamma
 
 from belated import Choice, Contradiction, InvalidInput, Points, Real, Study
 from belated.learner.cell_kernel import WholeCovariance
@@ -13,6 +14,7 @@ from belated.learner.conversions import Cells, believe_rates, find_mode
 from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.gp.kernels import Matern52
 from belated.learner.gp.posterior import GP
+from belated.learner.gp.scale import RateScale
 
 DAY = 86400.0
 AT = [{"x": x} for x in (0.1, 0.25, 0.75, 0.9)]
@@ -72,6 +74,26 @@ def test_a_cell_alone_has_its_own_rate() -> None:
     belief = believe_rates(gp, cells).now
     assert np.exp(belief.mean(cells.X)) == pytest.approx(0.12, rel=1e-3)
     assert belief.std(cells.X) == pytest.approx(np.sqrt(0.88 / 12), rel=1e-3)  # p (1 - p) / n, on the log scale
+
+
+@pytest.mark.parametrize("k", [1.0, 3.0, 12.0, 100.0])
+def test_the_interval_of_a_cell_alone_is_that_of_a_gamma_distribution(k: float) -> None:
+    """What k conversions of very many queries say about a rate, if nothing is known before: Gamma(k) / n."""
+    n = 1e6
+    cells, gp = make_cells([k], [n]), GP(Matern52(0.2, variance=1e8).on([(1,)]), 1.0, np.log(k / n))
+    scale, rows = RateScale(0.0), cells.X
+    mean, std, low, high = scale.describe(*believe_rates(gp, cells).now.mean_and_std(rows))
+    expected = gamma(k, scale=1.0 / n)
+    found = [mean[0], std[0], low[0], high[0]]
+    np.testing.assert_allclose(found, [expected.mean(), expected.std(), *expected.ppf([0.05, 0.95])], rtol=1e-3)
+
+
+@pytest.mark.parametrize("std", [0.0, 1e-9, 1e-3, 3.0, 1e3])
+def test_the_interval_of_a_rate_holds_whatever_its_std(std: float) -> None:
+    mean, _, low, high = RateScale(0.0).describe(np.log([0.1]), np.array([std]))
+    assert 0.0 <= low[0] <= 0.1 + 1e-6
+    assert np.isfinite(high[0])
+    assert std > 1.0 or low[0] <= mean[0] <= high[0]
 
 
 def test_the_mode_is_where_the_slope_vanishes() -> None:

@@ -16,7 +16,7 @@ from belated.errors import InvalidInput
 from belated.learner.confidence import Constant, Theory, beta_sdf_ts, beta_sdf_ucb
 from belated.learner.fitting import FitData, Fitting, Heard, HeardAndSettled, OwnData, Schedule
 from belated.learner.gp.fit import FEWEST, HyperPrior
-from belated.learner.gp.kernels import SE, Kernel, Matern52, read_kernel
+from belated.learner.gp.kernels import SE, Kernel, Matern12, Matern32, Matern52, read_kernel
 from belated.learner.gp.scale import FloorToOne, Robust, Scaling
 from belated.learner.own_policy import OwnPolicy
 from belated.learner.policies import (
@@ -81,6 +81,9 @@ class Model:
 
     scaling: Scaling = FLOOR_TO_ONE
     shape: Kernel = SQUARED_EXPONENTIAL  # of the kernel that is fitted
+    conversion_shapes: tuple[
+        Kernel, ...
+    ] = ()  # where outcomes are conversions: a fit takes the likeliest; none: the same
     mean: Literal["zero", "constant"] = "zero"
     noise: Literal["one", "by outcome"] = "one"  # one λ for all outcomes, or an outcome may have its own
     infeasible: Literal["floor", "apart"] = "floor"  # an outcome as bad as the floor, or learned apart
@@ -205,7 +208,14 @@ DEFAULT = Algorithm(
     cumulative_moves=(Move(LogEI()), Move(UCB(), share=0.5, beta=ONE)),
     conversion_moves=(Move(RelativeUCB(), beta=Constant(0.7)),),
     width=BetaWidth(Constant(2.0)),
-    model=Model(scaling=Robust(), shape=Matern52(0.3), mean="constant", noise="by outcome", infeasible="apart"),
+    model=Model(
+        scaling=Robust(),
+        shape=Matern52(0.3),
+        conversion_shapes=(Matern32(0.3), Matern12(0.3)),  # rates may have steps
+        mean="constant",
+        noise="by outcome",
+        infeasible="apart",
+    ),
     fitting=Fitting(
         schedule=Schedule(5, growth=0.1, eager=True),
         data=HeardAndSettled(),
@@ -309,7 +319,7 @@ def custom(
             require_members(kind, part, NEEDED[kind])
     algorithm = replace(DEFAULT, name=name, own=tuple((kind, part) for kind, part in given if part is not None))
     if kernel is not None:
-        algorithm = replace(algorithm, model=replace(DEFAULT.model, shape=kernel))
+        algorithm = replace(algorithm, model=replace(DEFAULT.model, shape=kernel, conversion_shapes=()))
     if surrogate is not None:
         algorithm = replace(
             algorithm,

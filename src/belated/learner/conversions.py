@@ -44,7 +44,7 @@ STEPS, LONGEST_STEP, CLOSE = 50, 2.0, 1e-7  # of Newton's method
 LEVELS = (-30.0, 30.0)  # of u around the mean: nothing overflows
 # About u: queries are alike when they are near; contexts may be alike or not, which the rates say themselves.
 PRIOR = HyperPrior(
-    lengthscale=(float(np.log(0.2)), 0.7),
+    lengthscale=(float(np.log(0.15)), 0.7),
     variance=(float(np.log(2.0)), 0.8),
     context=(float(np.log(0.7)), 1.0),
 )

@@ -23,9 +23,10 @@ from belated.learner.gp.fit import (
     NegativeLogPosterior,
     choose_rows,
     fit,
+    fit_likeliest,
     group_columns,
 )
-from belated.learner.gp.kernels import SE, Matern52, Product
+from belated.learner.gp.kernels import SE, Matern12, Matern32, Matern52, Product
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, FloorToOne, Robust
 
@@ -34,6 +35,8 @@ GROUPS = group_columns(WIDTHS)
 KERNELS = {
     "SE": SE((0.3, 0.6, 0.9), 1.4).on([WIDTHS]),
     "Matern": Matern52((0.3, 0.6, 0.9), 1.4).on([WIDTHS]),
+    "Matern, roughest": Matern12((0.3, 0.6, 0.9), 1.4).on([WIDTHS]),
+    "Matern, rougher": Matern32((0.3, 0.6, 0.9), 1.4).on([WIDTHS]),
     "context and query": Product(SE(0.4), Matern52((0.5, 0.8), 1.4)).on([WIDTHS[:1], WIDTHS[1:]]),
 }
 WEAK = HyperPrior(lengthscale=(math.log(0.5), 1.0), variance=(0.1, 0.7), lam=(math.log(1e-2), 1.5))
@@ -266,6 +269,18 @@ def test_a_fit_is_at_least_as_likely_as_its_start_and_as_the_truth():
         found = objective(objective.pack(fit(settings, start, X, y, lams)))[0]
         assert found <= objective(objective.pack(start))[0] + 1e-9
         assert found <= objective(objective.pack(true))[0] + 1e-9
+
+
+@pytest.mark.parametrize("true", [Matern12(0.3), Matern52(0.3)])
+def test_of_several_kernels_the_likeliest_is_taken(true):
+    """300 outcomes at even x, drawn from a rough and from a smooth GP."""
+    X, rng = np.linspace(0.0, 1.0, 300)[:, None], np.random.default_rng(6)
+    y = np.linalg.cholesky(true(X, X) + 1e-3 * np.eye(300)) @ rng.standard_normal(300)
+    settings, start = FitSettings(SE(0.2), (0,)), GP(SE(0.2), 1e-3)
+    for kernels in ((Matern12(0.2), Matern52(0.2)), (Matern52(0.2), Matern12(0.2))):
+        found = fit_likeliest(settings, kernels, start, X, y, np.full(300, np.nan))
+        assert type(found.kernel) is type(true)
+        assert found == fit(replace(settings, kernel=type(true)(0.2)), start, X, y, np.full(300, np.nan))
 
 
 def test_a_weak_belief_decides_where_the_outcomes_say_nothing():

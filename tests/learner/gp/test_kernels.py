@@ -13,13 +13,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from belated.errors import InvalidInput
 from belated.learner.gp.domain import Compact, Interval, OneHot
-from belated.learner.gp.kernels import SE, Kernel, Matern52, Product, read_kernel
+from belated.learner.gp.kernels import SE, Kernel, Matern12, Matern32, Matern52, Product, read_kernel
 
 D = 3
 KERNELS: dict[str, Kernel] = {
     "SE": SE(0.3),
     "SE, a lengthscale each": SE((0.2, 0.5, 1.1), 2.5),
     "Matern": Matern52(0.4, 0.7),
+    "Matern, roughest": Matern12((0.6, 0.9, 2.0), 0.7),
+    "Matern, rougher": Matern32((0.15, 0.6, 2.0), 0.7),
     "Matern, a lengthscale each": Matern52((0.15, 0.6, 2.0)),
     "context and query": Product(SE(0.4, 1.5), Matern52((0.3, 0.8), 2.0)).on([[1], [1, 1]]),
     "two contexts and a query": Product(Matern52((0.7, 0.2)), SE(0.5)).on([[1, 1], [1]]),
@@ -41,6 +43,10 @@ def by_definition(kernel: Kernel, x: np.ndarray, z: np.ndarray) -> float:
     if isinstance(kernel, SE):
         return kernel.variance * math.exp(-r2 / 2)
     r = math.sqrt(r2)
+    if isinstance(kernel, Matern12):
+        return kernel.variance * math.exp(-r)
+    if isinstance(kernel, Matern32):
+        return kernel.variance * (1 + math.sqrt(3) * r) * math.exp(-math.sqrt(3) * r)
     return kernel.variance * (1 + math.sqrt(5) * r + 5 * r2 / 3) * math.exp(-math.sqrt(5) * r)
 
 
@@ -142,7 +148,7 @@ def test_a_product_multiplies_its_factors():
 # Spaces
 
 
-@pytest.mark.parametrize("shape", [SE, Matern52])
+@pytest.mark.parametrize("shape", [SE, Matern12, Matern32, Matern52])
 @pytest.mark.parametrize("count", [2, 3, 7])
 def test_two_options_are_at_distance_one(shape, count):
     """r² = 1 / l² between any two different options, whatever the others: k = φ(1/l²)."""
@@ -221,12 +227,14 @@ def test_spec_round_trip(kernel):
 def test_a_spec_says_the_numbers():
     assert SE((0.1, 0.2), 3.0).spec() == {"kernel": "SE", "lengthscale": [0.1, 0.2], "variance": 3.0}
     assert Matern52(0.1).spec() == {"kernel": "Matern52", "lengthscale": 0.1, "variance": 1.0}
+    assert Matern12(0.1).spec() == {"kernel": "Matern12", "lengthscale": 0.1, "variance": 1.0}
+    assert Matern32(0.1).spec() == {"kernel": "Matern32", "lengthscale": 0.1, "variance": 1.0}
 
 
 def test_equal_numbers_make_equal_kernels_and_another_shape_another_kernel():
     assert SE([0.1, 0.2]) == SE(np.array([0.1, 0.2])) == SE((0.1, 0.2))
     assert hash(SE([0.1, 0.2])) == hash(SE((0.1, 0.2)))
-    assert SE(0.1) != Matern52(0.1)
+    assert len({SE(0.1), Matern52(0.1), Matern32(0.1), Matern12(0.1)}) == 4
     assert SE(0.1) != SE(0.1, 2.0)
 
 
@@ -240,7 +248,7 @@ def test_a_lengthscale_may_be_any_kind_of_number(number):
 # Bad input
 
 
-@pytest.mark.parametrize("shape", [SE, Matern52])
+@pytest.mark.parametrize("shape", [SE, Matern12, Matern32, Matern52])
 @pytest.mark.parametrize(
     "lengthscale",
     [0.0, -0.1, math.nan, math.inf, (), (0.1, 0.0), (0.1, -1.0), (0.1, math.nan), (math.inf,), "wide", None],

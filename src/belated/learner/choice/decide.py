@@ -49,7 +49,7 @@ from belated.learner.conversions import (
     select_rates,
 )
 from belated.learner.feasibility import learn_feasibility, set_apart
-from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
+from belated.learner.gp.fit import FEWEST, FitSettings, fit, fit_likeliest, group_columns
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import RateScale, Scale, describe_stand_in
 from belated.learner.gp.summary import ChunkRunner
@@ -118,7 +118,7 @@ def refit_rates(problem: Problem, h: History, t: int, start: GP, *, fitted: bool
     )
     for _ in range(RATE_PASSES):
         data = select_rates(cells, gp)
-        gp = fit(settings, gp, data.X, data.y, data.lams)
+        gp = fit_likeliest(settings, problem.kernels, gp, data.X, data.y, data.lams)
     centres = tuple(cells.first[choose_cells(cells, gp)].tolist())
     return Hyperparameters(gp, None, t, h.heard, h.settled_count, centres)
 

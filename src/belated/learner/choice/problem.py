@@ -106,11 +106,17 @@ class Problem:
     @cached_property
     def kernel(self) -> Kernel:
         """The kernel to begin with: given by hand, or the algorithm's shape (a product where there is a context)."""
-        given = self.algorithm.model.kernel
-        if given is None:
-            shape = self.algorithm.model.shape
-            given = shape if self.context is None else Product(shape, shape)
-        return given.on(self.widths)
+        return self.kernels[0]
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Those among which a fit chooses."""
+        model = self.algorithm.model
+        if model.kernel is not None:
+            return (model.kernel.on(self.widths),)
+        shapes = (self.conversions and model.conversion_shapes) or (model.shape,)
+        wholes = shapes if self.context is None else tuple(Product(shape, shape) for shape in shapes)
+        return tuple(whole.on(self.widths) for whole in wholes)
 
     def lam(self, t: int) -> float | None:
         """λ where it is not to be fitted."""

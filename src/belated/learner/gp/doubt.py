@@ -18,7 +18,7 @@ from numpy.random import Generator
 
 from belated.learner.arrays import Array
 from belated.learner.gp.fit import FitSettings, NegativeLogPosterior, choose_rows
-from belated.learner.gp.kernels import SE, Matern52
+from belated.learner.gp.kernels import SE, Matern12, Matern32, Matern52
 from belated.learner.gp.posterior import GP, Posterior
 
 PROPOSALS = 80  # of each kernel
@@ -41,7 +41,7 @@ def draw_hyperparameters(settings: FitSettings, posterior: Posterior, count: int
     if not own.bounds:
         return [posterior.gp] * count
     parts = [propose(own, posterior.gp, rng)]
-    if isinstance(settings.kernel, Matern52) and not settings.given_kernel:
+    if isinstance(settings.kernel, (Matern12, Matern32, Matern52)) and not settings.given_kernel:
         smooth = replace(settings, kernel=SE(settings.kernel.lengthscale, settings.kernel.variance))
         objective = describe_fit(smooth, posterior)
         start = replace(posterior.gp, kernel=smooth.kernel)

@@ -12,7 +12,7 @@ C = k + diag(N) over the points, each once, the same value is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -26,6 +26,7 @@ from belated.learner.gp.posterior import GP
 
 MOST = 300  # outcomes a fit looks at: above, as many spread evenly over the order of asking
 FEWEST = 3  # outcomes below which there is nothing to fit
+LOG_2 = float(np.log(2.0))
 LENGTHSCALE = (0.005, 10.0)
 VARIANCE = (1e-3, 1e2)
 LAM = (1e-6, 1.0)
@@ -66,12 +67,25 @@ def choose_rows(n: int) -> NDArray[np.intp]:
 
 def fit(settings: FitSettings, start: GP, X: Array, y: Array, lams: Array, shares: Array | None = None) -> GP:
     """The GP whose hyperparameters make the outcomes y at X most likely; `lams` is NaN where lam is to be fitted."""
+    return find_fit(settings, start, X, y, lams, shares)[1]
+
+
+def fit_likeliest(settings: FitSettings, kernels: Sequence[Kernel], start: GP, X: Array, y: Array, lams: Array) -> GP:
+    """The fit with the kernel that is most likely; before any outcome each is half as likely as the one before it."""
+    found = [find_fit(replace(settings, kernel=each), start, X, y, lams) for each in kernels]
+    return min((value + place * LOG_2, place, gp) for place, (value, gp) in enumerate(found))[2]
+
+
+def find_fit(
+    settings: FitSettings, start: GP, X: Array, y: Array, lams: Array, shares: Array | None = None
+) -> tuple[float, GP]:
+    """The least -log p(y | X, θ) - log p(θ) that was found, and the GP that has it."""
     from scipy.optimize import minimize
 
     rows = choose_rows(len(X))
     objective = NegativeLogPosterior(settings, X[rows], y[rows], lams[rows], None if shares is None else shares[rows])
     if not objective.bounds:
-        return objective.unpack(np.empty(0))
+        return objective(np.empty(0))[0], objective.unpack(np.empty(0))
     starts = [objective.pack(start), *(objective.isotropic(l) for l in (0.05, 0.2, 0.7))]
     starts.sort(key=lambda theta: objective(theta)[0])
     best_value, best = np.inf, starts[0]
@@ -81,7 +95,7 @@ def fit(settings: FitSettings, start: GP, X: Array, y: Array, lams: Array, share
         )
         if np.isfinite(found.fun) and found.fun < best_value - 1e-9:
             best_value, best = found.fun, found.x
-    return objective.unpack(best)
+    return best_value, objective.unpack(best)
 
 
 class NegativeLogPosterior:

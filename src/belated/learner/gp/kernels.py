@@ -25,6 +25,7 @@ from belated.parts import check_returned, read_part, reserve, write_part
 from belated.validation import format_value, is_positive
 
 PART = 2**15  # numbers of r² that are worked on at a time
+LEAST_DISTANCE = 1e-9  # in lengthscales: of the slope of a kernel that has none at r = 0
 
 
 class Slope(NamedTuple):
@@ -209,8 +210,57 @@ class Matern52(Radial):
 
     def frequencies(self, rng: Generator, count: int, D: int) -> Array:
         """ω ~ multivariate t with 5 degrees of freedom, scaled by 1/l."""
-        normal = rng.standard_normal((count, D))
-        return np.asarray(normal * np.sqrt(5.0 / rng.chisquare(5.0, (count, 1))) / np.asarray(self.lengthscale))
+        return np.asarray(draw_student(rng, count, D, 5.0) / np.asarray(self.lengthscale))
+
+
+@dataclass(frozen=True)
+class Matern12(Radial):
+    """k(x, z) = variance · exp(-r): the roughest, for functions with steps.
+
+    >>> from belated import kernels
+    >>> round(float(kernels.Matern12(0.5)([[0.0]], [[0.5]])[0, 0]), 3)
+    0.368
+    """
+
+    def shape(self, r2: Array) -> Array:
+        return self.shape_and_slope(r2)[0]
+
+    def shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
+        """The slope is bounded at r = 0, where there is none."""
+        r = np.sqrt(r2)
+        phi = np.exp(-r)
+        return phi, np.asarray(-0.5 * phi / np.maximum(r, LEAST_DISTANCE))
+
+    def frequencies(self, rng: Generator, count: int, D: int) -> Array:
+        """ω ~ multivariate t with 1 degree of freedom, scaled by 1/l."""
+        return np.asarray(draw_student(rng, count, D, 1.0) / np.asarray(self.lengthscale))
+
+
+@dataclass(frozen=True)
+class Matern32(Radial):
+    """k(x, z) = variance · (1 + √3 r) exp(-√3 r): rougher, for functions that may have steps.
+
+    >>> from belated import algorithms, kernels
+    >>> algorithms.custom("rough", kernel=kernels.Matern32(0.3)).model.shape
+    Matern32(lengthscale=0.3, variance=1.0)
+    """
+
+    def shape(self, r2: Array) -> Array:
+        return self.shape_and_slope(r2)[0]
+
+    def shape_and_slope(self, r2: Array) -> tuple[Array, Array]:
+        r2 *= 3.0  # in place from here on: nobody else uses r²
+        phi = np.sqrt(r2, out=r2)
+        slope = np.negative(phi)
+        np.exp(slope, out=slope)
+        phi += 1.0
+        phi *= slope
+        slope *= -1.5
+        return phi, slope
+
+    def frequencies(self, rng: Generator, count: int, D: int) -> Array:
+        """ω ~ multivariate t with 3 degrees of freedom, scaled by 1/l."""
+        return np.asarray(draw_student(rng, count, D, 3.0) / np.asarray(self.lengthscale))
 
 
 @dataclass(frozen=True)
@@ -284,6 +334,12 @@ class Product:
         return {"kernel": "Product", "context": self.context.spec(), "query": self.query.spec(), "split": self.split}
 
 
+def draw_student(rng: Generator, count: int, D: int, freedom: float) -> Array:
+    """Vectors from the multivariate t distribution                              (count, D)."""
+    normal = rng.standard_normal((count, D))
+    return np.asarray(normal * np.sqrt(freedom / rng.chisquare(freedom, (count, 1))))
+
+
 def check_kernel(kernel: Kernel, D: int, who: object) -> None:
     """Refuse a kernel of the user's own (`who`) that does not return what the others rely on."""
     X = np.linspace(0.0, 1.0, 3 * D).reshape(3, D)
@@ -308,5 +364,7 @@ def read_kernel(spec: dict[str, Any]) -> Kernel:
     return RADIAL[spec["kernel"]](tuple(l) if isinstance(l, list) else l, spec["variance"])
 
 
-RADIAL: dict[str, type[SE] | type[Matern52]] = {"SE": SE, "Matern52": Matern52}
+RADIAL: dict[str, type[SE | Matern12 | Matern32 | Matern52]] = {
+    each.__name__: each for each in (SE, Matern12, Matern32, Matern52)
+}
 reserve("kernel", "Product", *RADIAL)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from belated.learner.arrays import Array
 from belated.learner.gp.posterior import Posterior
@@ -20,9 +21,8 @@ FAR = 1e12  # widths: the farthest that a scaled outcome can be, so that nothing
 LARGEST = float(np.finfo(np.float64).max)
 LARGEST_LOG = float(np.log(LARGEST))
 INTERVAL = 1.6448536269514722  # standard deviations to each side: 90 %
-MISFIT = (
-    1.15  # times the std of a log rate: hyperparameters and the kind of law are uncertain too, rates may have steps
-)
+OUTSIDE = 0.05  # of the probability, on each side of an interval
+LEAST_STD = 1e-6  # of log v, for its interval: nothing overflows
 LEAST = -10.0  # widths below the median, on the robust scale
 
 
@@ -68,7 +68,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class RateScale:
-    """model = log v: a rate is positive, and known up to a factor. `doubt` is about the level of all rates."""
+    """model = log v: a rate is positive, and known up to a factor. `doubt` is about the level of all rates.
+
+    What some conversions say about their rate is a gamma distribution. The one that has the mean exp(μ), where log v is
+    most likely μ, and σ from the curvature there, is Gamma(1/σ²): with k conversions σ² is 1/k. Its interval reaches
+    farther down than up, on the scale of log v."""
 
     doubt: float
 
@@ -79,12 +83,13 @@ class RateScale:
     def read(self, posterior: Posterior, rows: Array) -> tuple[Array, Array]:
         """Mean and std of log v at some rows; the GP's mean is uncertain too."""
         mean, std = posterior.mean_and_std(rows)
-        return mean, MISFIT * np.sqrt(np.square(std) + np.square(posterior.level_std(rows)) + self.doubt**2)
+        return mean, np.sqrt(np.square(std) + np.square(posterior.level_std(rows)) + self.doubt**2)
 
     def describe(self, mean: Array, std: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, std and the ends of the interval of v."""
-        center, factor = np.exp(mean), np.exp(INTERVAL * std)
-        return center, center * std, center / factor, center * factor
+        center, shape = np.exp(mean), 1.0 / np.square(np.maximum(std, LEAST_STD))
+        low, high = (center * gammaincinv(shape, p) / shape for p in (OUTSIDE, 1.0 - OUTSIDE))
+        return center, center * std, low, high
 
 
 @dataclass(frozen=True)
