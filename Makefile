@@ -38,8 +38,9 @@ stories: $(STAMP)  ## make the pictures of the documentation's user stories anew
 # Tests start many interpreters: with compiled files each of them is quicker by a second.
 docs test test-beside test-faults test-doors test-browser test-cnn test-long test-wheel: export PYTHONDONTWRITEBYTECODE =
 
+# The tests of a file run in one process: what they share is computed once.
 test: $(STAMP)  ## run the tests, on two cores; the same examples every time
-	@$(PY) -m pytest -q -n 2
+	@$(PY) -m pytest -q -n 2 --dist loadfile
 
 test-beside: $(STAMP)  ## run the tests of the reproduction and of the benchmarks, which stand beside the package
 	@$(PY) -m pytest -q -n 2 -m "beside and not long and not cnn and not faults"

@@ -6,6 +6,7 @@ import os
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["MPLBACKEND"] = "Agg"  # pictures are drawn without a screen
 
+import gc
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,6 +56,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for tier, places in TIERS.items():
             if not {item.path, *item.path.parents}.isdisjoint(places):
                 item.add_marker(tier)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What is of a tier that is left out is not even imported."""
+    chosen = config.option.markexpr
+    out = (place for tier, places in TIERS.items() if f"not {tier}" in chosen for place in places)
+    return True if collection_path in out else None
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the garbage collector need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

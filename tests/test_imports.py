@@ -63,6 +63,7 @@ ORDER = [
     ["belated.cli.io.*"],
     ["belated.service.*"],
     ["belated.cli.*"],
+    ["belated.__main__"],
 ]
 PLACE = {name: (row, name) for row, names in enumerate(ORDER) for name in names}
 

@@ -289,19 +289,21 @@ def path_of(module: str) -> str | None:
     return None
 
 
+@cache
+def imports_of(path: str) -> tuple[set[str], set[str]]:
+    """The optional packages that a module imports, and the paths of the modules of ours."""
+    names = {tuple(module.split(".")) for module in imported_on_top(everything()[path])}
+    inner = {path_of(".".join(parts[:n])) for parts in names for n in range(1, len(parts) + 1)}
+    return {parts[0] for parts in names} & OPTIONAL, {each for each in inner if each is not None}
+
+
 def needs(path: str, seen: set[str]) -> set[str]:
     """The optional packages that a module cannot be imported without."""
     if path in seen:
         return set()
     seen.add(path)
-    found = set()
-    for module in imported_on_top(everything()[path]):
-        parts = module.split(".")
-        found |= {parts[0]} & OPTIONAL
-        for n in range(1, len(parts) + 1):
-            inner = path_of(".".join(parts[:n]))
-            found |= set() if inner is None else needs(inner, seen)
-    return found
+    found, inner = imports_of(path)
+    return found.union(*(needs(each, seen) for each in inner))
 
 
 def declared(tree: ast.Module) -> set[str]:

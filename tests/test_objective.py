@@ -11,6 +11,7 @@ import pytest
 import belated
 from belated.errors import InvalidInput, Outside
 from belated.objective import Objective
+from tests.support.refusals import refusal
 
 
 def outcome(goal: Any = "maximize", floor: Any = None, ceiling: Any = None, limits: Any = None) -> Objective:
@@ -93,6 +94,22 @@ def test_nothing_to_flag(declared: Objective, value: float) -> None:
     assert declared.flag(value) == ""
 
 
+@pytest.mark.parametrize(
+    ("declared", "sentence"),
+    [
+        (outcome(floor=-1, limits=(0, 1)), "floor must lie within the limits (got floor -1.0, limits 0.0 to 1.0)"),
+        (outcome("minimize", 3, 0, (0, 2)), "floor must lie within the limits (got floor 3.0, limits 0.0 to 2.0)"),
+    ],
+)
+def test_a_floor_that_nobody_could_tell_is_refused(declared: Objective, sentence: str) -> None:
+    assert refusal(InvalidInput, declared.check_floor) == sentence
+
+
+@pytest.mark.parametrize("limits", [None, (0.0, 1.0), (-1.0, 0.0)])
+def test_a_floor_at_the_end_of_the_limits_can_be_told(limits: Any) -> None:
+    outcome(floor=0.0, limits=limits).check_floor()
+
+
 # In a study -----------------------------------------------------------------------------------------------------------
 
 
@@ -107,6 +124,19 @@ def test_a_receipt_flags_an_outcome_below_the_floor() -> None:
     assert (receipt.status, receipt.used) == ("heard", True)
     assert receipt.note == "the outcome 0.25 is worse than the floor 0.5"
     assert s.tell(2, 0.25).note == "the outcome 0.25 is worse than the floor 0.5"  # the duplicate says so too
+
+
+def test_a_study_is_not_made_with_a_floor_beyond_the_limits() -> None:
+    said = "floor must lie within the limits (got floor 2.0, limits 0.0 to 1.0)"
+    assert refusal(InvalidInput, lambda: study(floor=2.0, limits=(0, 1))) == said
+
+
+def test_the_floor_and_the_limits_are_not_amended_apart() -> None:
+    s = study(floor=0.0, limits=(0, 1))
+    for apart in ({"floor": -1.0}, {"limits": (0.5, 1)}):
+        assert "floor must lie within the limits" in refusal(InvalidInput, lambda w=apart: s.amend(**w, reason="why"))
+    s.amend(floor=-1.0, limits=(-1, 1), reason="another sensor")
+    assert (s.settings.objective.floor, s.settings.objective.limits) == (-1.0, (-1.0, 1.0))
 
 
 def test_an_outcome_added_below_the_floor_is_flagged_too() -> None:

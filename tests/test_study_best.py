@@ -82,6 +82,19 @@ def test_recommend_says_what_is_believed_there(space: Any) -> None:
     assert (found.asked, found.heard) == (asked, asked)
 
 
+def test_a_rate_that_is_only_inferred_says_so() -> None:
+    """Three of five converted, and the best belief lies between them."""
+    clock = Clock()
+    study = create(space={"x": Real(0, 1)}, outcomes="conversion", silence="fading", patience="7d", clock=clock)
+    for trial in [study.ask() for _ in range(5)][:3]:
+        study.tell(trial, 1)
+    clock.now += 8 * 24 * HOUR
+    found, best = study.recommend(), study.best()
+    assert (found.asked, best.asked) == (0, 1)
+    assert found.describe_value().endswith(f"(90 %: {found.interval}); never asked: other queries suggest it")
+    assert best.describe_value().endswith("; asked 1 time, converted 1 time")
+
+
 @pytest.mark.parametrize("patience", ["1d", 1000])
 @pytest.mark.parametrize(
     ("algorithm", "silence"), [("default", "fading"), ("default", "floor"), ("GP-UCB-SDF", "floor")]

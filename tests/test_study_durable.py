@@ -388,18 +388,19 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 @cache
-def play_alone(words: str) -> Study:
-    """A study in memory, with one handle, played to the end once for all places; nobody changes it."""
+def play_alone(words: str, *parts: int) -> Study:
+    """A study in memory, with one handle, played in parts of so many rounds once for all places; nobody changes it."""
     reference = Place(None)
     study = reference.create(**SETTINGS[words])
-    script([study], reference.clock, context=words == "contextual")
+    for rounds in parts:
+        script([study], reference.clock, rounds, context=words == "contextual")
     return study
 
 
 @pytest.mark.parametrize("words", SETTINGS)
 def test_two_handles_and_restarts_are_as_one(words: str, place: Place) -> None:
     """Bit for bit: every event that two handles write is the one that a single study in memory writes."""
-    alone = play_alone(words)
+    alone = play_alone(words, 26)
     one = place.create(**SETTINGS[words])
     script([one, place.another(one)], place.clock, context=words == "contextual")
     assert repr(list_events(one)) == repr(alone.events())
@@ -409,18 +410,15 @@ def test_two_handles_and_restarts_are_as_one(words: str, place: Place) -> None:
 
 @pytest.mark.parametrize("words", ["finite", "continuous", "mixed", "by the clock"])
 def test_a_restart_in_the_middle_changes_nothing(words: str, place: Place) -> None:
-    reference = Place(None)
-    alone = reference.create(**SETTINGS[words])
-    script([alone], reference.clock, rounds=14)
+    alone = play_alone(words, 14)
     study = place.create(**SETTINGS[words])
     script([study], place.clock, rounds=14)
     study = place.restart(study)
     points = [alone.trial(s).params for s in (1, 5, 9)]
     for mine, other in zip(study.posterior(points), alone.posterior(points), strict=True):
         assert mine == pytest.approx(other, rel=1e-9, abs=1e-12)
-    script([alone], reference.clock, rounds=7)
     script([study], place.clock, rounds=7)
-    assert repr(list_events(study)) == repr(alone.events())
+    assert repr(list_events(study)) == repr(play_alone(words, 14, 7).events())
 
 
 def test_hyperparameters_are_fitted_once_for_all(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,12 @@ class Objective:
         )
         return replace(changed, conversions=self.conversions)
 
+    def check_floor(self) -> None:
+        """Refuse a floor that nobody could tell. Not in `of`: studies of older versions that have one can be opened."""
+        if self.floor is not None and self.limits is not None and not self.limits[0] <= self.floor <= self.limits[1]:
+            lo, hi = self.limits
+            raise InvalidInput(f"floor must lie within the limits (got floor {self.floor!r}, limits {lo!r} to {hi!r})")
+
     @property
     def sign(self) -> float:
         """1 where more is better, -1 where less is."""

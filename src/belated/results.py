@@ -132,6 +132,8 @@ class BestQuery:
             worth = f"outcome {self.value:.6g}, of trial {self.trial.number}{believed}"
         else:
             worth = f"{self.quantity} {self.value:.4g} (90 %: {self.interval})"
+        if self.asked == 0:
+            return f"{worth}; never asked: other queries suggest it"
         came = "converted" if self.quantity == "rate" else "heard"
         return f"{worth}; asked {format_count(self.asked, 'time')}, {came} {format_count(self.heard, 'time')}"
 

@@ -313,6 +313,7 @@ def settle_settings(
         created_by=created_by,
         created_at=created_at,
     )
+    settings.objective.check_floor()
     problem = settings.problem
     check_kernel_fits(problem)
     if isinstance(chosen.width.beta, Theory) and chosen.width.beta.gain == "greedy":

@@ -33,6 +33,13 @@ finally:
         assert re.search(rf"^ +{name} +{re.escape(words[:20])}", ran.stdout, re.MULTILINE)
 
 
+def test_python_m_belated_is_the_same_shell() -> None:
+    words = [sys.executable, "-m", "belated", "ask", "--help"]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == run("ask", "--help").stdout.replace("Usage: main", "Usage: belated")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_can_be_loaded(name: str) -> None:
     ran = run(name, "--help")

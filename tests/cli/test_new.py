@@ -164,6 +164,10 @@ REFUSED = [
     (["new", "a/b", "--real", "x", "0", "1", "--silence", "unknown"], "name must be 1 to 128 letters, digits"),
     (["new", "other"], "declare a space: --space space.toml"),
     (["new", "other", "--real", "x", "0", "1"], "silence must be given"),
+    (
+        ["new", "other", *SPACE, "--floor", "2", "--limits", "0", "1"],
+        "floor must lie within the limits (got floor 2.0, limits 0.0 to 1.0)",
+    ),
     ([*OPTIONS, "--real", "x", "0"], "--real must be followed by NAME LOW HIGH"),
     ([*OPTIONS, "--choice"], "--choice must be followed by NAME A,B,..."),
     (

@@ -15,7 +15,7 @@ def test_what_is_recommended_comes_with_its_interval() -> None:
     assert (printed["params"], printed["quantity"], printed["trial"]) == (found.params, "mean", None)
     assert (printed["value"], printed["low"], printed["high"]) == (found.value, found.low, found.high)
     words = invoke("recommend").stdout.splitlines()
-    assert words[0] == f"Mean {found.value:.4g} (90 %: {found.interval}); asked 0 times, heard 0 times"
+    assert words[0] == f"Mean {found.value:.4g} (90 %: {found.interval}); never asked: other queries suggest it"
     assert words[2] == f"  act  {found.params['act']}"
 
 

@@ -47,16 +47,20 @@ def test_of_many_trials_the_last_are_shown_and_how_many_there_are() -> None:
     invoke("ask", "-n", "25")
     invoke("tell", "25", "0.5")
 
-    def list_shown(*words: str) -> list[int]:
-        lines = invoke("show", *words).stdout.splitlines()
-        return [int(line.split()[0]) for line in lines[lines.index("") + 2 :]]
+    def show(*words: str) -> tuple[list[int], str]:
+        said = invoke("show", *words).stdout
+        lines = said.splitlines()
+        return [int(line.split()[0]) for line in lines[lines.index("") + 2 :]], said
 
-    assert list_shown() == list(range(6, 26))
-    assert "The last 20 of 25 trials; --all shows all of them:" in invoke("show").stdout
-    assert list_shown("--all") == list(range(1, 26))
-    assert "The last" not in invoke("show", "--all").stdout
-    assert list_shown("--pending", "--last", "3") == [22, 23, 24]
-    assert "The last 3 of 24 trials" in invoke("show", "--pending", "--last", "3").stdout
+    shown, said = show()
+    assert shown == list(range(6, 26))
+    assert "The last 20 of 25 trials; --all shows all of them:" in said
+    shown, said = show("--all")
+    assert shown == list(range(1, 26))
+    assert "The last" not in said
+    shown, said = show("--pending", "--last", "3")
+    assert shown == [22, 23, 24]
+    assert "The last 3 of 24 trials" in said
     assert len(run_json("show")["trials"]) == 25
     assert [trial["number"] for trial in run_json("show", "--last", "2")["trials"]] == [24, 25]
 

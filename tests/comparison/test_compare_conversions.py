@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -38,15 +39,21 @@ def test_a_comparison_says_how_it_is_scaled() -> None:
     assert found.answer.startswith("Nothing can be told apart: cumulative regret ")
 
 
+@cache
+def follow_campaign(by_clock: bool, algorithm: str) -> Study:
+    """A campaign that nobody changes."""
+    return run_campaign(by_clock=by_clock, algorithm=algorithm, shown=400)
+
+
 @pytest.mark.parametrize(
     ("algorithm", "by_clock"), [("default", True), ("default", False), ("GP-UCB-SDF", True)], ids=str
 )
 def test_rates_and_delays_are_the_study_s(algorithm: str, by_clock: bool) -> None:
-    study = run_campaign(by_clock=by_clock, algorithm=algorithm, shown=400)
+    study = follow_campaign(by_clock, algorithm)
     made_of = read_source(study, choose_time_scale(study.settings, None))
     natures = [made_of.world(k, 5).nature for k in range(20)]
     logs = np.log([[nature.value({"x": x}) for x in X] for nature in natures])
-    believed = run_campaign(by_clock=by_clock, shown=400).posterior([{"x": x} for x in X])
+    believed = follow_campaign(by_clock, "default").posterior([{"x": x} for x in X])
     np.testing.assert_allclose(logs.mean(axis=0), np.log(believed.mean), atol=4 * np.max(logs.std(axis=0)) / 20**0.5)
     assert len({tuple(row) for row in logs.tolist()}) == 20  # each a function of its own
     nature, rng = natures[0], np.random.default_rng(0)

@@ -290,6 +290,9 @@ def test_reasons_are_one_line(create: Callable[..., belated.Study], threads: Exe
         study = create() if x == 0.3 else belated.Study.create(space=SPACE, silence="unknown", seed=0)
         study.add({"x": x})
         assert study.optimize(moody, rounds=1, executor=threads).reason == reason
+
+
+def test_reasons_from_a_process_are_one_line_too() -> None:
     study = belated.Study.create(space=SPACE, silence="unknown", seed=0)
     assert study.optimize(leaving, rounds=2, workers=1).reason == "SystemExit: 3"  # in a process that goes on
     assert study.optimize(odd, rounds=3, workers=1).reason == "Unpicklable: odd"

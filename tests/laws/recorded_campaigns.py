@@ -41,10 +41,9 @@ SCENES = {
 }
 
 
-def run_campaign(seed: int, scene: CampaignScene) -> Study:
-    """The study of a scene: a batch of queries each hour, and each night what has come."""
-    now, rng = [1e6], np.random.default_rng([seed, 2])
-    study = Study.create(
+def create_campaign(seed: int, scene: CampaignScene, now: list[float]) -> Study:
+    """The study of a scene before anything has happened; `now` is its time."""
+    return Study.create(
         space=scene.space,
         context=scene.context,
         outcomes="conversion",
@@ -53,6 +52,12 @@ def run_campaign(seed: int, scene: CampaignScene) -> Study:
         seed=seed,
         clock=lambda: now[0],
     )
+
+
+def run_campaign(seed: int, scene: CampaignScene) -> Study:
+    """The study of a scene: a batch of queries each hour, and each night what has come."""
+    now, rng = [1e6], np.random.default_rng([seed, 2])
+    study = create_campaign(seed, scene, now)
     coming: list[tuple[float, int]] = []  # (time, trial)
     for hour in range(0, 24 * DAYS, 24 * 4 // A_DAY):
         now[0] = 1e6 + HOUR * hour

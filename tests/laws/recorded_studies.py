@@ -130,10 +130,15 @@ def scenes() -> dict[str, Scene]:
     }
 
 
+def create_study(seed: int, scene: Scene, now: list[float]) -> Study:
+    """The study of a scene before anything has happened; `now` is its time."""
+    return Study.create(space=scene.space, context=scene.context, seed=seed, clock=lambda: now[0], **scene.settings)
+
+
 def run_study(seed: int, scene: Scene) -> Study:
     """The study of a scene, driven to its end."""
     now = [1e6]
-    study = Study.create(space=scene.space, context=scene.context, seed=seed, clock=lambda: now[0], **scene.settings)
+    study = create_study(seed, scene, now)
     coming: list[tuple[int, int]] = []  # (round, trial)
     for t in range(1, scene.rounds + 1):
         rng = np.random.default_rng([seed, t, 1])

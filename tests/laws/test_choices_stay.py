@@ -11,14 +11,21 @@ from belated.record.events import event_from_dict
 from belated.record.ledger.memory import MemoryLedger
 from belated.results import ENOUGH
 from tests.laws import recorded_campaigns, recorded_studies
-from tests.laws.recorded_campaigns import run_campaign
-from tests.laws.recorded_studies import list_plain_events, run_study
+from tests.laws.recorded_campaigns import create_campaign, run_campaign
+from tests.laws.recorded_studies import create_study, list_plain_events, run_study
 
 REPLAYED = 22  # choices of each study that are computed again on other versions: all of most, of the long ones these
-RUNS = {
-    **{name: partial(run_study, seed, scene) for seed, (name, scene) in enumerate(recorded_studies.scenes().items())},
+LATER = 1e9  # a clock after all that happened
+STUDIES = recorded_studies.scenes()
+# name -> how its study begins, and the study itself
+SCENES = {
     **{
-        name: partial(run_campaign, seed, scene) for seed, (name, scene) in enumerate(recorded_campaigns.SCENES.items())
+        name: (partial(create_study, seed, scene, [LATER]), partial(run_study, seed, scene))
+        for seed, (name, scene) in enumerate(STUDIES.items())
+    },
+    **{
+        name: (partial(create_campaign, seed, scene, [LATER]), partial(run_campaign, seed, scene))
+        for seed, (name, scene) in enumerate(recorded_campaigns.SCENES.items())
     },
 }
 WRITTEN = {
@@ -30,17 +37,18 @@ WRITTEN = {
 
 
 def test_every_study_is_on_record() -> None:
-    assert list(WRITTEN) == list(RUNS)
-    assert len(RUNS) >= 30
+    assert list(WRITTEN) == list(SCENES)
+    assert len(STUDIES) >= 30
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", SCENES)
 def test_choices_stay(name: str) -> None:
     versions, recorded = WRITTEN[name]
-    study = RUNS[name]()
+    create, run = SCENES[name]
     if versions == dict(describe_versions()):
-        assert list_plain_events(study) == recorded
+        assert list_plain_events(run()) == recorded
         return
+    study = create()
     again = Study(
         study.original_settings, MemoryLedger([event_from_dict(plain) for plain in recorded]), None, study.clock
     )

@@ -13,6 +13,7 @@ the solver, the scale of y, nor β_t and λ. Only the normals of a Thompson draw
 import itertools
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -397,9 +398,10 @@ class Theta(NamedTuple):
 BOX = np.log([(0.005, 10.0), (0.005, 10.0), (1e-3, 1e2), (1e-6, 1.0)])  # l, l, variance, λ
 
 
-def fitted_every_ten(name, world, m, seed, fitted_to):
-    """What was asked, and the hyperparameters that it was asked with, from t on."""
-    x, study = driven(paper(name, fitted_to=fitted_to), world, m=m, seed=seed, initial=0)
+@cache
+def fitted_every_ten(name, m, seed, fitted_to):
+    """What was asked in a world, and the hyperparameters that it was asked with, from t on."""
+    x, study = driven(paper(name, fitted_to=fitted_to), a_world(seed), m=m, seed=seed, initial=0)
     fits = {1: Theta()}
     for event in study.events():
         if isinstance(event, belated.events.Asked) and event.fitted is not None:
@@ -440,7 +442,7 @@ def gain_by_search(theta, world, X, y):
 def test_fitted_every_ten_rounds(name, m, fitted_to):
     """Every fit is a maximum of the likelihood of the data that it should look at, and every query follows from it."""
     world = a_world(20)
-    x, fits = fitted_every_ten(name, world, m, 20, fitted_to)
+    x, fits = fitted_every_ten(name, m, 20, fitted_to)
     assert list(fits) == [1, 11, 21, 31, 41, 51]
     assert x == transcribed(name, world, None, m=m, seed=20, fits=fits)
     for before, t in itertools.pairwise(fits):
@@ -453,7 +455,7 @@ def test_the_search_tells_the_two_readings_apart(name, m):
     """Fitted to one of them, θ is no maximum for the other."""
     world = a_world(20)
     for fitted_to, other in (("own", "heard"), ("heard", "own")):
-        x, fits = fitted_every_ten(name, world, m, 20, fitted_to)
+        x, fits = fitted_every_ten(name, m, 20, fitted_to)
         steps = itertools.pairwise(fits)
         gains = [gain_by_search(fits[t], world, *data_of(name, world, x, t, m, other, fits[s])) for s, t in steps]
         assert max(gains) > 0.1

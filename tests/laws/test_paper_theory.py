@@ -13,6 +13,7 @@ nothing heard yet, so the false-alarm rate is nil for practical ends; and it is 
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -142,8 +143,8 @@ def needs(delay, m, rho, T, runs, lengthscale=0.15, points=20):
 @pytest.mark.parametrize(("delay", "m", "rho"), CASES, ids=shown)
 def test_theorem_1_covers_all_x_and_t_at_once(delay, m, rho):
     assert_allclose(delay.rho(m), rho, atol=1e-8)
-    need = needs(delay, m, rho, T=20, runs=RUNS)
-    assert np.mean(need <= 1) >= 1 - DELTA
+    need = needs(delay, m, rho, T=20, runs=50)
+    assert np.all(need <= 1)  # were a share of 0.9 covered, all of 50 would be in one of 200 choices of seeds
 
 
 @pytest.mark.parametrize(("delay", "m", "rho"), CASES[1:4], ids=shown)
@@ -179,6 +180,7 @@ def test_theorem_1_over_many_rounds(delay, m, rho, lengthscale):
 PEAK = Objective(np.array([[0.5], [0.6], [0.9]]), SE(0.1), np.exp([0.0, -0.5, -8.0]), 1.0)  # f = k(½, ·)
 
 
+@cache
 def covered_at_the_peak(delay, m, T, rounds, centre, widths=width):
     """Which of 200 runs that ask x = ½ all the time have centre · f in every interval of these rounds.
 
@@ -203,7 +205,7 @@ def test_the_ellipsoid_is_around_rho_f_and_not_around_f(delay, m):
     rho = delay.rho(m)
     assert rho <= 0.5
     assert np.mean(covered_at_the_peak(delay, m, 400, range(1, 402, 50), rho)) >= 1 - DELTA
-    assert not np.any(covered_at_the_peak(delay, m, 400, [401], 1.0))
+    assert not np.any(covered_at_the_peak(delay, m, 400, (401,), 1.0))
 
 
 def beta_alone(objective, theory, belief):
@@ -221,7 +223,7 @@ def half(objective, theory, belief):
 @pytest.mark.parametrize("less", [beta_alone, sum_alone, half])
 def test_the_ellipsoid_needs_all_of_nu(less):
     """Every delay is m = 80, so ρ = 1, and just before the first outcome comes the mean is 0 where f is 1."""
-    rounds = [1, 21, 41, 61, 80, 81, 82]
+    rounds = (1, 21, 41, 61, 80, 81, 82)
     assert np.mean(covered_at_the_peak(Fixed(80), 80, 81, rounds, 1.0)) >= 1 - DELTA
     assert not np.any(covered_at_the_peak(Fixed(80), 80, 81, rounds, 1.0, less))
 

@@ -323,6 +323,11 @@ class StudyMachine(RuleBasedStateMachine):
             with pytest.raises(Locked):
                 self.studies[who].amend(reason="why", **words)
             return
+        floor, limits = ({"floor": self.floor, "limits": self.limits} | words).values()
+        if floor is not None and limits is not None and not limits[0] <= floor <= limits[1]:
+            with pytest.raises(belated.InvalidInput, match="floor must lie within the limits"):
+                self.studies[who].amend(reason="why", **words)
+            return
         self.studies[who].amend(reason="why", by=by, **words)
         self.change_study(by, **words)
 

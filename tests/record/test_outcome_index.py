@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,17 +36,27 @@ def run(silence: str, rounds: int = 45, **settings: Any) -> Study:
     return study
 
 
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {"patience": 9},
+    "with a context": {"patience": 9, "context": {"who": Choice("a", "b")}},
+    "repeats": {"patience": 9, "repeats": "always"},
+}
+
+
+@cache
+def run_whole(silence: str, kind: str) -> Study:
+    """A study that chose from its whole history; nobody changes it."""
+    return run(silence, **KINDS[kind])
+
+
 def index_from(monkeypatch: pytest.MonkeyPatch, trials_: int) -> None:
     monkeypatch.setattr(trials, "MANY", trials_)
 
 
-@pytest.mark.parametrize("settings", [{}, {"context": {"who": Choice("a", "b")}}, {"repeats": "always"}])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("silence", ["unknown", "waiting", "ignored"])
-def test_choices_are_those_from_the_whole_history(
-    silence: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = {**settings, "patience": 9}
-    whole = run(silence, **settings)
+def test_choices_are_those_from_the_whole_history(silence: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, settings = run_whole(silence, kind), KINDS[kind]
     index_from(monkeypatch, 12)
     sums = run(silence, **settings)
     assert find_index(State.after(sums.settings, sums.events())) is not None
@@ -54,14 +65,13 @@ def test_choices_are_those_from_the_whole_history(
     assert all(sums.replay(number).same for number in (20, 33, 45))
 
 
-@pytest.mark.parametrize("settings", [{}, {"context": {"who": Choice("a", "b")}}, {"repeats": "always"}])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("silence", ["unknown", "waiting", "ignored"])
 def test_choices_about_pairs_are_those_from_the_whole_history(
-    silence: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    silence: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if six queries were very many: merged outcomes, steps, and the newest ones apart (gp/listed.py)."""
-    settings = {**settings, "patience": 9}
-    whole = run(silence, **settings)
+    whole, settings = run_whole(silence, kind), KINDS[kind]
     index_from(monkeypatch, 12)
     monkeypatch.setattr(choices, "SIZES", Sizes(exact=3, merged=9, step=2))
     pairs = run(silence, **settings)

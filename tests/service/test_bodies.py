@@ -92,6 +92,14 @@ def test_a_bad_space_is_refused(server: Running, wrong: str) -> None:
     assert server.call("GET", "/api/studies/new").status == 404
 
 
+def test_a_floor_beyond_the_limits_is_refused(server: Running) -> None:
+    space = {"x": {"kind": "real", "low": 0, "high": 1}}
+    wrong = {"name": "new", "space": space, "silence": "floor", "floor": -1, "limits": [0, 1]}
+    refused = server.call("POST", "/api/studies", wrong)
+    said = "floor must lie within the limits (got floor -1.0, limits 0.0 to 1.0)"
+    assert (refused.status, refused.json["error"]["message"], refused.json["error"]["field"]) == (400, said, "floor")
+
+
 @pytest.mark.parametrize("name", ["a/b", "..", "<script>", "a\x00b", "x" * 129, "\ud800", "", 5, None])
 def test_a_bad_name_is_refused(server: Running, name: object) -> None:
     space = {"x": {"kind": "real", "low": 0, "high": 1}}

@@ -14,9 +14,11 @@ import numpy as np
 from belated.comparison.result import CAVEAT, ComparisonResult, ComparisonRow
 from belated.comparison.statistics import summarize_curves
 from belated.plotting.style import (
+    BARE,
     COLOUR,
     FAINT,
     INK,
+    KEY,
     SOFT,
     make_page,
     push_apart,
@@ -81,13 +83,9 @@ def draw_legend(figure: Figure, compared: ComparisonResult, tall: float) -> None
         loc="center left",
         bbox_to_anchor=(LEFT / WIDTH, 1 - 0.8 / tall),
         ncols=len(lines) + len(kinds),
-        frameon=False,
-        fontsize=9.5,
-        handlelength=1.4,
-        handletextpad=0.5,
         columnspacing=1.4,
-        borderaxespad=0,
-        borderpad=0,
+        **KEY,
+        **BARE,
     )
 
 

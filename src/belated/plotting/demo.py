@@ -15,9 +15,11 @@ from belated.comparison.demo import MEANING, BeliefSnapshot, DemoResult, MethodR
 from belated.learner.arrays import Array
 from belated.plotting.style import (
     BAND,
+    BARE,
     COLOUR,
     FAINT,
     INK,
+    KEY,
     MEAN,
     OPEN,
     SOFT,
@@ -207,11 +209,7 @@ def draw_legend(figure: Figure, axes: Axes, handles: list[Artist], corner: Liter
         bbox_to_anchor=(box.x0 if corner == "left" else box.x1, LEGEND),
         bbox_transform=figure.transFigure,
         ncols=len(handles),
-        frameon=False,
-        fontsize=9.5,
-        handlelength=1.4,
-        handletextpad=0.5,
         columnspacing=1.4,
-        borderaxespad=0,
-        borderpad=0,
+        **KEY,
+        **BARE,
     )

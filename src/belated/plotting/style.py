@@ -58,6 +58,8 @@ UNDATED: dict[str, Any] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None
 MEAN: dict[str, Any] = {"linewidth": 1.7}
 BAND: dict[str, Any] = {"alpha": 0.17, "linewidth": 0}
 OPEN: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.8}
+KEY: dict[str, Any] = {"frameon": False, "fontsize": 9.5, "handlelength": 1.4, "handletextpad": 0.5}  # of any legend
+BARE: dict[str, Any] = {"borderaxespad": 0, "borderpad": 0}  # a legend that begins where its anchor is
 
 
 def push_apart(ends: Sequence[float], gap: float, low: float) -> list[float]:

@@ -298,8 +298,7 @@ class ServedStudies:
 
     def find_tombstone(self, identity: str) -> Tombstone | None:
         """What is left of a study that was deleted."""
-        found = self.store.use_studies(Shelf.list_tombstones)
-        return next((each for each in found if each.identity == identity), None)
+        return self.store.use_studies(lambda shelf: shelf.find_tombstone(identity))
 
     def list_heads(self) -> list[tuple[str, Origin, Head]]:
         """Name, origin and head of every study, of one moment."""

@@ -119,6 +119,8 @@ def amend_study(handle: Handle, correction: StudyCorrection, reason: str, signat
             state.require_unlocked()
             floor, limits, ranges = correction.floor, correction.limits, correction.ranges
             new = amend_settings(settings, floor=floor, limits=limits, patience=correction.patience, ranges=ranges)
+            if floor is not None or limits is not None:
+                new.objective.check_floor()
             if new.space != settings.space:
                 state.check_ranges(new.space)
             counts = np.any(state.table.column("shown") > 0)

@@ -19,7 +19,6 @@ from belated.plotting.study.marks import (
     FAILED,
     HEARD,
     HERE,
-    KEY,
     NARROW,
     PENDING,
     StudyPage,
@@ -29,7 +28,7 @@ from belated.plotting.study.marks import (
 )
 from belated.plotting.study.ticks import LETTER, fit_ticks, label_values, to_axis
 from belated.plotting.study.view import BeliefSlice, StudyView
-from belated.plotting.style import BAND, FAINT, MEAN, SOFT
+from belated.plotting.style import BAND, BARE, FAINT, KEY, MEAN, SOFT
 from belated.results import BestQuery
 
 if TYPE_CHECKING:
@@ -226,5 +225,5 @@ def draw_legend(page: StudyPage, grid: PanelGrid, view: StudyView) -> None:
     narrow = page.wide < NARROW
     where = ((0.2 if narrow else grid.left) / page.wide, 1 - (grid.bottom + LEGEND) / page.tall)
     columns = 2 if narrow else len(handles)
-    more: dict[str, Any] = {"columnspacing": 1.6, "borderaxespad": 0, "borderpad": 0, "ncols": columns}
-    page.figure.legend(handles=handles, loc="upper left", bbox_to_anchor=where, **KEY, **more)
+    more: dict[str, Any] = {"columnspacing": 1.6, "ncols": columns}
+    page.figure.legend(handles=handles, loc="upper left", bbox_to_anchor=where, **KEY, **BARE, **more)

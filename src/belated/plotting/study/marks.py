@@ -30,7 +30,6 @@ EXPIRED = {**ALONE, "marker": "x", "color": GREY, "markersize": 5.5, "markeredge
 FAILED = {**ALONE, "marker": "P", "color": VERMILLION, "markersize": 5.8, "markeredgewidth": 0}
 HERE = {**ALONE, "marker": "*", "color": VERMILLION, "markersize": 12, "markeredgecolor": "white"}
 CROWDED: dict[str, Any] = {"color": BLUE, "alpha": 0.55, "linewidth": 0}
-KEY: dict[str, Any] = {"frameon": False, "fontsize": 9.5, "handlelength": 1.4, "handletextpad": 0.5}
 NARROW = 9.0  # a page of less inches has its legends in more rows
 CROWD = 60  # more marks than this are drawn as a density
 BINS = 80  # of a density

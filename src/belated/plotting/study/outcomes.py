@@ -18,7 +18,6 @@ from belated.plotting.study.marks import (
     FAILED,
     GREY,
     HEARD,
-    KEY,
     LATE,
     NARROW,
     ORANGE,
@@ -32,7 +31,7 @@ from belated.plotting.study.marks import (
 )
 from belated.plotting.study.ticks import fit_ticks, label_values, pad_range
 from belated.plotting.study.view import HistoryView, StudyView, find_value
-from belated.plotting.style import FAINT, SOFT, write_headline
+from belated.plotting.style import BARE, FAINT, KEY, SOFT, write_headline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,7 +147,7 @@ def place_legend(page: StudyPage, box: Box, axes: Axes, below: float) -> None:
         return
     where = (0.2 / page.wide, 1 - (box.top + box.high + below + 0.5) / page.tall)
     handles, labels = axes.get_legend_handles_labels()
-    page.figure.legend(handles, labels, loc="upper left", bbox_to_anchor=where, borderaxespad=0, borderpad=0, **more)
+    page.figure.legend(handles, labels, loc="upper left", bbox_to_anchor=where, **BARE, **more)
 
 
 def mark_amended(axes: Axes, view: StudyView, told: Array, y: Array) -> None:

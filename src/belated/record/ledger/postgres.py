@@ -531,8 +531,7 @@ class PostgresLedger:
         self.store.use_studies(lambda shelf: shelf.delete_study(tombstone), writing=True)
 
     def find_tombstone(self) -> Tombstone | None:
-        found = self.store.use_studies(Shelf.list_tombstones)
-        return next((each for each in found if each.identity == self.identity), None)
+        return self.store.use_studies(lambda shelf: shelf.find_tombstone(self.identity))
 
     def append_now(self, connection: Connection, writing: Writing) -> Written:
         words = (self.identity, *writing.words)

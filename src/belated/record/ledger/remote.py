@@ -206,9 +206,7 @@ class RemoteLedger:
         raise InvalidInput("a study at a server is deleted by its own method")
 
     def find_tombstone(self) -> Tombstone | None:
-        return next(
-            (each for each in RemoteShelf(self.store).list_tombstones() if each.identity == self.identity), None
-        )
+        return RemoteShelf(self.store).find_tombstone(self.identity)
 
     def close(self) -> None:
         self.store.close()

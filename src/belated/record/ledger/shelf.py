@@ -121,6 +121,10 @@ class Shelf:
         """Of every study that was deleted, by time."""
         return [Tombstone(*row) for row in self.connection.execute(self.queries.tombstones).fetchall()]
 
+    def find_tombstone(self, identity: str) -> Tombstone | None:
+        """What is left of this study, if it was deleted."""
+        return next((each for each in self.list_tombstones() if each.identity == identity), None)
+
     def add_tombstones(self, tombstones: Iterable[Tombstone]) -> None:
         """Those that are not here yet, of studies that are not here."""
         here = {each.identity for each in self.list_tombstones()}

@@ -679,8 +679,7 @@ class SQLiteLedger:
         self.store.use_studies(lambda shelf: shelf.delete_study(tombstone), writing=True)
 
     def find_tombstone(self) -> Tombstone | None:
-        found = self.store.use_studies(Shelf.list_tombstones)
-        return next((each for each in found if each.identity == self.identity), None)
+        return self.store.use_studies(lambda shelf: shelf.find_tombstone(self.identity))
 
     def _find_head(self, connection: sqlite3.Connection) -> tuple[int, Head]:
         """The study's row, and its head."""

@@ -1,11 +1,11 @@
-/* The dashboard's own script: forms, charts, and updates as things happen. */
+/* The dashboard's script: forms, charts, updates. */
 "use strict";
 (() => {
   const find = (what, within = document) => within.querySelector(what);
   const every = (what, within = document) => [...within.querySelectorAll(what)];
   const page = document.body.dataset;
-  const capital = words => words.charAt(0).toUpperCase() + words.slice(1);
-  const finish = words => capital(/[.!?…]$/.test(words) ? words : words + ".");
+  const finish = words => (find(`[data-in][data-field="${CSS.escape(words.split(":")[0])}"]`) ? words[0] : words[0].toUpperCase())  // names stay
+    + words.slice(1) + (/[.!?…]$/.test(words) ? "" : ".");
   const makeKey = () => [...crypto.getRandomValues(new Uint32Array(4))].map(part => part.toString(36)).join("-");
 
   // Calls: what is thrown has the server's sentence; `lost`: the same may be sent again
