@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 Call = TypeVar("Call")
 Answer = TypeVar("Answer")
+WaitingCall = tuple[Call, "asyncio.Future[Answer]"]
 
 AT_ONCE = 16  # calls that are done together
 
@@ -24,7 +25,7 @@ class Gathering(Generic[Call, Answer]):
 
     def __init__(self, do: Callable[[Sequence[Call]], Sequence[Answer | Exception]]) -> None:
         self._do = do
-        self._waiting: dict[str, deque[tuple[Call, asyncio.Future[Answer]]]] = {}
+        self._waiting: dict[str, deque[WaitingCall[Call, Answer]]] = {}
         self._tasks = set[asyncio.Task[None]]()
 
     async def do(self, address: str, call: Call) -> Answer:
@@ -39,19 +40,28 @@ class Gathering(Generic[Call, Answer]):
         waiting.append((call, future))
         return await future
 
-    async def _serve(self, address: str, waiting: deque[tuple[Call, asyncio.Future[Answer]]]) -> None:
+    async def _serve(self, address: str, waiting: deque[WaitingCall[Call, Answer]]) -> None:
         """Do what waits at an address until nothing does."""
-        while waiting:
-            taken = [waiting.popleft() for _ in range(min(len(waiting), AT_ONCE))]
-            try:
-                answers = await run_in_threadpool(self._do, [call for call, _ in taken])
-            except Exception as error:
-                answers = [error] * len(taken)
-            for (_, future), answer in zip(taken, answers, strict=True):
-                if future.done():  # its caller was told that the server ends
-                    continue
-                if isinstance(answer, Exception):
-                    future.set_exception(answer)
-                else:
-                    future.set_result(answer)
-        del self._waiting[address]
+        try:
+            while waiting:
+                taken = [waiting.popleft() for _ in range(min(len(waiting), AT_ONCE))]
+                answer_all(taken, await self._do_some([call for call, _ in taken]))
+        finally:
+            del self._waiting[address]
+
+    async def _do_some(self, calls: Sequence[Call]) -> Sequence[Answer | Exception]:
+        try:
+            return await run_in_threadpool(self._do, calls)
+        except Exception as error:
+            return [error] * len(calls)
+
+
+def answer_all(waiting: Sequence[WaitingCall[Call, Answer]], answers: Sequence[Answer | Exception]) -> None:
+    """Give each its answer."""
+    for (_, future), answer in zip(waiting, answers, strict=True):
+        if future.done():  # its caller was told that the server ends
+            continue
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
