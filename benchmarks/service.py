@@ -472,7 +472,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     if chosen.seconds is not None:
         plan = replace(plan, seconds=chosen.seconds)
-    if plan.optuna and (find_spec("optuna") is None or find_spec("grpc") is None):
+    if plan.optuna and not all(map(find_spec, ("optuna", "grpc", "google"))):
         print("Optuna's proxy is left out: pip install optuna grpcio protobuf")
         plan = replace(plan, optuna=False)
     if not can_paint():

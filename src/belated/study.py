@@ -444,7 +444,11 @@ class Study:
         >>> study.trial(1).params, study.trial(1).asked_params == first.params
         ({'x': 0.75}, True)
         """
-        return telling.tell(self._handle, trial, value, at, noise, params, key, Signature.of(by, remark))
+        signature = Signature.of(by, remark)
+        return telling.tell(
+            self._handle,
+            telling.TellCall(trial=trial, value=value, at=at, noise=noise, params=params, key=key, signature=signature),
+        )
 
     def tell_many(
         self, rows: Iterable[Mapping[str, Any]], *, by: str | None = None, remark: str | None = None

@@ -242,7 +242,8 @@ def test_forwarded_headers_are_believed_of_the_proxy_alone(tmp_path: Path, proxy
 def test_a_server_that_is_killed_again_and_again_keeps_every_promise(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Clients write, and the server is killed in the middle of it: I1 to I14 hold, seen through HTTP."""
+    """Clients write, many with one commit, and the server is killed in the middle of it: I1 to I14 hold, seen through
+    HTTP."""
     monkeypatch.setenv("BELATED_SERVER_TIMEOUT", "120s")
     asks, tells = list[tuple[str | None, belated.Trial]](), list[tuple[int, float, str]]()
     port, done = 0, threading.Event()
@@ -264,16 +265,16 @@ def test_a_server_that_is_killed_again_and_again_keeps_every_promise(
                 study.amend(trial, value / 2, reason="halved")
                 study.undo(trial)
 
-    with ThreadPoolExecutor(3) as clients, ExitStack() as last:
+    with ThreadPoolExecutor(8) as clients, ExitStack() as last:
         running: list[Future[None]] = []
         for pause in (1.0, 0.7, 1.3, 0.9, 1.1):
             with start_server(store, "--open", "--workers", "1", port=port) as server:
                 if not running:
                     port = urlsplit(server.url).port or 0
                     make(server.url)
-                    running += [clients.submit(use, client) for client in range(3)]
+                    running += [clients.submit(use, client) for client in range(8)]
                 before = len(tells)
-                while len(tells) < before + 3:  # it is in use
+                while len(tells) < before + 8:  # it is in use
                     time.sleep(0.01)
                     assert not any(client.done() for client in running), [client.result(0) for client in running]
                 time.sleep(pause)

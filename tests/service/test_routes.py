@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from urllib.parse import quote
 
 import pytest
@@ -56,6 +59,28 @@ def test_an_error_has_a_code_the_sentence_and_the_field(server: Running, lab: st
     conflict = server.call("POST", f"{lab}/tell", {"trial": 1, "value": 0.7})
     assert (conflict.status, conflict.json["error"]["code"]) == (409, "already_told")
     assert server.call("GET", f"{lab}/trials/9").json["error"]["message"] == "there is no trial 9; only trial 1 exists"
+
+
+def test_of_many_who_tell_at_the_same_time_each_is_answered_for_itself(server: Running, lab: str) -> None:
+    """News are news, of those who contradict each other about one trial one is heard, and nonsense is refused."""
+    server.call("POST", f"{lab}/ask", {"n": 9})
+    own = [{"trial": number, "value": number / 10, "by": f"client {number}"} for number in range(1, 9)]
+    against = [{"trial": 9, "value": number / 10} for number in range(8)]
+    nonsense: list[dict[str, object]] = [{"trial": 10, "value": 0.5}, {"trial": 1, "value": "0.5"}, {"nothing": 0}]
+    with ThreadPoolExecutor(19) as clients:
+        told = partial(server.call, "POST", f"{lab}/tell")
+        replies = [reply.result(60) for reply in [clients.submit(told, body) for body in (*own, *against, *nonsense)]]
+    assert [(reply.json["number"], reply.json["status"]) for reply in replies[:8]] == [
+        (number, "heard") for number in range(1, 9)
+    ]
+    assert Counter(reply.status for reply in replies[8:16]) == {200: 1, 409: 7}
+    assert [reply.status for reply in replies[16:]] == [404, 400, 400]
+    outcomes = {t["number"]: t["outcome"] for t in server.call("GET", f"{lab}/trials").json["trials"]}
+    heard = next(body["value"] for body, reply in zip(against, replies[8:16], strict=True) if reply.status == 200)
+    assert outcomes == {**{body["trial"]: body["value"] for body in own}, 9: heard}
+    told_by = [each["event"] for each in server.call("GET", f"{lab}/events").json["events"] if each["event"].get("by")]
+    assert {each["by"] for each in told_by} == {f"client {each['number']}" for each in told_by}
+    assert len(told_by) == 8
 
 
 def test_a_retry_with_the_same_key_is_done_once(server: Running, lab: str) -> None:

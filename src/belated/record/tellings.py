@@ -14,7 +14,7 @@ from belated.record.events import Amended, Asked, Converted, Told
 from belated.record.state import State
 from belated.record.trial_record import Judgement, TrialRecord
 from belated.results import Trial
-from belated.validation import format_value
+from belated.validation import format_value, freeze
 from belated.wording import format_count
 
 OutcomeEvent = Told | Converted | Amended
@@ -69,6 +69,11 @@ class Outcome(NamedTuple):
     noise: float | None
     at: float
     run: Mapping[str, Any] | None = None
+
+    @property
+    def call(self) -> tuple[object, ...]:
+        """The user's call that told it (record/keyed_calls.py)."""
+        return ("tell", self.number, self.value, self.noise, freeze(self.run))
 
     def judge(self, state: State, told: Told | None = None) -> Judgement:
         """What it is after a state, and after another outcome of the same trial, if there is one."""

@@ -1,25 +1,22 @@
-"""What a server is made of, and how it does a verb for somebody."""
+"""What a server is made of, and what somebody may have it do."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
-
-from starlette.concurrency import run_in_threadpool
 
 from belated.errors import NotAllowed
 from belated.service.access import Access, Person
 from belated.service.bodies import check_fields
+from belated.service.gathering import Gathering
 from belated.service.limits import Limits, Rates
 from belated.service.metrics import Metrics
 from belated.service.served import ServedStudies
 from belated.service.streams import Streams
 from belated.service.tokens import TokenTable
-from belated.service.verbs import VERBS, check_sizes, do_job, do_jobs, may_share
+from belated.service.verbs import VERBS, check_sizes, do_asks, do_job, do_tells, may_share
 from belated.service.workers import Job, Together, WorkerPool
 
 UNSIGNED = ("delays", "advise", "log", "chart")  # looks whose `by` is no signature
@@ -48,39 +45,20 @@ class Service:
             do_job,
             self.limits.waiting,
             self.limits.longest_wait,
-            Together(may_share, do_jobs),
+            Together(may_share, do_asks),
         )
+        self.tells = Gathering(partial(do_tells, self.studies))
         self.streams = Streams(self.limits.streams)
         self.metrics = Metrics()
         self.rates = Rates(self.limits.rate)
 
-    async def do(
-        self,
-        person: Person,
-        identity: str,
-        name: str,
-        arguments: Mapping[str, Any],
-        key: str | None = None,
-        file: Path | None = None,
-    ) -> Any:
-        """Do a verb of a study for somebody who may see it; its answer is plain.
-
-        identity  the study's id, of access.find_study
-        key       the same in every attempt: then it is done once
-        file      the path of a file that came with it"""
-        verb, job = VERBS[name], replace(self.make_job(person, identity, name, arguments, key), file=file)
-        if verb.place == "here":
-            answer = await run_in_threadpool(do_job, self.studies, job)
-        else:
-            answer = await asyncio.wrap_future(self.pool.submit(job, verb.place))
-        if verb.writes and name != "delete":
-            await self.announce(identity)
-        return answer
-
     def make_job(
         self, person: Person, identity: str, name: str, arguments: Mapping[str, Any], key: str | None = None
     ) -> Job:
-        """A verb of a study, signed, if somebody may do it and its arguments are not too much."""
+        """A verb of a study, signed, if somebody may do it and its arguments are not too much.
+
+        identity  the study's id, of access.find_study
+        key       the same in every attempt: then it is done once"""
         verb = VERBS[name]
         self.access.require_scope(person, verb.scope)
         check_fields(arguments, verb.fields, verb.required)

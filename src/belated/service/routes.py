@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +40,7 @@ from belated.service.core import Service, sign
 from belated.service.creating import create_study
 from belated.service.served import ServedStudy
 from belated.service.verbs import LOOKS, WRITING, Verb, do_job
+from belated.service.workers import Job
 from belated.validation import format_value
 
 STATUSES = ("pending", "heard", "late", "expired", "failed", "counted")
@@ -354,33 +356,37 @@ def _make_endpoint(service: Service, verb: Verb) -> Endpoint:
         in_address = verb.method == "GET" or verb.takes_file
         body = b"" if in_address else await read_body(request, most)
 
-        def prepare() -> tuple[Person, str, dict[str, Any]]:
+        def prepare() -> Job:
             person = find_person(service, request)
             identity = service.access.find_study(person, request.path_params["study"])
             service.access.require_scope(person, verb.scope)
             request.state.fields = list(verb.fields)
             if in_address:
-                return person, identity, read_query(request, verb.parsers, verb.several)
-            return person, identity, read_object(body, request.headers.get("content-type"))
+                arguments = read_query(request, verb.parsers, verb.several)
+            else:
+                arguments = read_object(body, request.headers.get("content-type"))
+            return service.make_job(person, identity, verb.name, arguments, key)
 
-        def do_here() -> tuple[str, Any]:
+        def do_here() -> tuple[Job, Any]:
             """All of it in one thread, where nobody else is needed."""
-            person, identity, arguments = prepare()
-            return identity, do_job(service.studies, service.make_job(person, identity, verb.name, arguments, key))
+            job = prepare()
+            return job, do_job(service.studies, job)
 
         key = read_key(request)
-        if verb.place == "here":
-            identity, answer = await run_in_threadpool(do_here)
-            if verb.writes and verb.name != "delete":
-                await service.announce(identity)
-            return _name_study(service, identity, answer_json(answer))
-        person, identity, arguments = await run_in_threadpool(prepare)
-        with TemporaryDirectory(prefix="belated-") if verb.takes_file else nullcontext() as folder:
-            file = None if folder is None else Path(folder, "sent")
-            if file is not None:
-                await receive_file(request, file, service.limits.upload)
-            answer = await service.do(person, identity, verb.name, arguments, key, file)
-        return _name_study(service, identity, answer_json(answer))
+        if verb.place == "together":
+            job, answer = await service.tells.do(request.path_params["study"], prepare)
+        elif verb.place == "here":
+            job, answer = await run_in_threadpool(do_here)
+        else:
+            job = await run_in_threadpool(prepare)
+            with TemporaryDirectory(prefix="belated-") if verb.takes_file else nullcontext() as folder:
+                if folder is not None:
+                    job = replace(job, file=Path(folder, "sent"))
+                    await receive_file(request, Path(folder, "sent"), service.limits.upload)
+                answer = await asyncio.wrap_future(service.pool.submit(job, verb.place))
+        if verb.writes and verb.name != "delete":
+            await service.announce(job.study)
+        return _name_study(service, job.study, answer_json(answer))
 
     return endpoint
 

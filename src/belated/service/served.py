@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.errors import Deleted, Exhausted, InvalidInput, KeyTaken, Taken, UnknownStudy
+from belated.errors import BelatedError, Deleted, Exhausted, InvalidInput, KeyTaken, Taken, UnknownStudy
 from belated.learner.arrays import Array
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.problem import Hyperparameters
@@ -35,7 +35,7 @@ from belated.results import Receipt, Trial
 from belated.settings import Settings
 from belated.study import Study
 from belated.verbs.asking import choose
-from belated.verbs.telling import read_outcome_row, tell_rows
+from belated.verbs.telling import TellCall, read_outcome_row, tell_news, tell_rows
 
 NEAR = 50  # events that are read together
 
@@ -234,6 +234,10 @@ class ServedStudy(Study):
         with handle.lock_asks() as turn:
             asked = [event.number for event in handle.write(events, NOBODY, turn) if isinstance(event, Asked)]
         return self.read_trials(asked)
+
+    def tell_news(self, calls: Sequence[TellCall]) -> list[Receipt | BelatedError]:
+        """Tell the first of some calls, as far as they are news, with one commit; none where that is one at most."""
+        return tell_news(self._handle, calls)
 
     def tell_rows(
         self, rows: Sequence[Mapping[str, Any]], key: str, by: str | None = None, remark: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -14,6 +14,7 @@ from belated.errors import BelatedError, TooBusy
 from belated.record.ledger.chain import Entry, Head
 from belated.remote.wire import to_plain
 from belated.service.errors import describe_error
+from belated.service.gathering import Gathering
 from belated.service.served import ServedStudy
 
 LOOK_EVERY = 0.5  # seconds between two looks for what other processes wrote
@@ -30,6 +31,7 @@ class Streams:
         self._heads: dict[str, Head] = {}
         self._followers: dict[str, int] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._reading: Gathering[ServedStudy, Head] = Gathering(read_heads)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.stopping = False
 
@@ -104,7 +106,7 @@ class Streams:
     async def announce(self, study: ServedStudy) -> None:
         """Something was written here: those who follow need not wait for the next look."""
         with suppress(BelatedError):
-            await self._note(study.identity, await run_in_threadpool(study.read_head))
+            await self._note(study.identity, await self._reading.do(study.identity, study))
 
     def stop(self) -> None:
         """End every stream. It may be called from a signal."""
@@ -112,6 +114,11 @@ class Streams:
         loop = self._loop
         if loop is not None:
             loop.call_soon_threadsafe(lambda: [asyncio.ensure_future(self._note(each, None)) for each in self._news])
+
+
+def read_heads(studies: Sequence[ServedStudy]) -> list[Head]:
+    """The head of a study, for all who wrote something in it meanwhile."""
+    return [studies[0].read_head()] * len(studies)
 
 
 def format_entry(entry: Entry) -> str:

@@ -9,9 +9,10 @@ import base64
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from belated.cli.io.columns import describe_left_out
 from belated.cli.io.import_rows import DRY, describe_aging, describe_early, describe_import, import_file
@@ -38,9 +39,14 @@ from belated.service.served import NotTogether, ServedStudies, ServedStudy
 from belated.service.tokens import Scope
 from belated.service.workers import Job
 from belated.validation import Spec, format_value, require_whole
+from belated.verbs.telling import TellCall
+
+Result = TypeVar("Result")
+Done = tuple[Job, Any]  # with its answer
 
 MADE_ELSEWHERE = ("asked", "told", "converted", "counted", "repeated", "refused", "failed", "amended")
-Where = Literal["here", "ask", "look"]  # in the server's own process, or in a lane of another one
+# In the server's own process, alone or together with others that wait; or in a lane of another one.
+Where = Literal["here", "together", "ask", "look"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +97,7 @@ def _tell_many(study: ServedStudy, arguments: Spec, key: str | None) -> Any:
     return study.tell_many(**arguments) if key is None else study.tell_rows(**arguments, key=key)
 
 
-def _require_value(arguments: Spec) -> Spec:
+def _require_value(arguments: Spec) -> dict[str, Any]:
     """A value that is null is no number."""
     return {"value": None, **arguments}
 
@@ -267,7 +273,7 @@ WRITING = (
         name="tell",
         about="Tell the outcome of a trial. The same value again is a duplicate, another one is refused.",
         scope="tell",
-        place="here",
+        place="together",
         fields={
             "trial": schemas.TRIAL_NUMBER,
             "value": schemas.NUMBER,
@@ -690,7 +696,7 @@ def may_share(job: Job) -> bool:
     return job.verb == "ask" and all(job.arguments.get(name) is None for name in ("n", "contexts", "params"))
 
 
-def do_jobs(studies: ServedStudies, jobs: Sequence[Job]) -> list[Any]:
+def do_asks(studies: ServedStudies, jobs: Sequence[Job]) -> list[Any]:
     """Do some asks of one study together; NotTogether where each has to be done by itself."""
     try:
         study = studies.open(jobs[0].study)
@@ -698,6 +704,59 @@ def do_jobs(studies: ServedStudies, jobs: Sequence[Job]) -> list[Any]:
         raise NotTogether from None
     calls = [read_arguments({"key": job.key, **job.arguments}) for job in jobs]
     return [to_plain(trial) for trial in study.ask_together(calls)]
+
+
+def do_tells(studies: ServedStudies, prepared: Sequence[Callable[[], Job]]) -> list[Done | Exception]:
+    """What some tells come to one after the other; those that follow each other and are news share a commit.
+
+    prepared  each makes its job, or raises what its caller is answered"""
+    jobs = [catch(prepare) for prepare in prepared]
+    answers = list[Done | Exception]()
+    while rest := jobs[len(answers) :]:
+        answers += tell_news(studies, rest) or [tell_alone(studies, rest[0])]
+    return answers
+
+
+def tell_alone(studies: ServedStudies, job: Job | Exception) -> Done | Exception:
+    """What one tell comes to."""
+    return job if isinstance(job, Exception) else catch(lambda: (job, do_job(studies, job)))
+
+
+def tell_news(studies: ServedStudies, jobs: Sequence[Job | Exception]) -> list[Done | Exception]:
+    """What the first of some tells come to, as far as they are news for one study; none where that is one at most."""
+    found, calls = list[Job](), list[TellCall]()
+    with suppress(BelatedError):  # it is answered by itself
+        for job in jobs:
+            if isinstance(job, Exception) or (found and job.study != found[0].study):
+                break
+            calls.append(_read_tell(job))
+            found.append(job)
+    if len(calls) < 2:
+        return []
+    try:
+        answers = studies.open(found[0].study).tell_news(calls)
+    except Deleted:
+        return []
+    except BelatedError as error:  # of the store: it is the same for all
+        return [error] * len(calls)
+    return [
+        answer if isinstance(answer, Exception) else (job, to_plain(answer))
+        for job, answer in zip(found, answers, strict=False)
+    ]
+
+
+def _read_tell(job: Job) -> TellCall:
+    """The call of a tell. Where it is news, its key is recorded, also if the client made it."""
+    given = _require_value({"key": job.key, **read_arguments(job.arguments)})
+    return TellCall(signature=Signature.of(given.pop("by", None), given.pop("remark", None)), **given)
+
+
+def catch(work: Callable[[], Result]) -> Result | Exception:
+    """What some work comes to, or why it does not."""
+    try:
+        return work()
+    except Exception as error:
+        return error
 
 
 def check_sizes(arguments: Mapping[str, Any], rows: int, batch: int) -> None:

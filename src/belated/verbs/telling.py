@@ -2,70 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
-from belated.errors import InvalidInput
+from belated.errors import BelatedError, InvalidInput
 from belated.record.bulk import explain_rows
 from belated.record.events import Amended, Converted, Event, Refused, Repeated, Told
 from belated.record.handle import Handle
 from belated.record.keyed_calls import find_call
 from belated.record.locks import hold
-from belated.record.signing import Signature
+from belated.record.signing import NOBODY, Signature
 from belated.record.state import State
 from belated.record.tellings import Outcome, OutcomeEvent, OutcomeRow, TellPlan, find_by_key, refuse_counted
 from belated.results import Receipt, Trial
-from belated.validation import Params, freeze, require_number
+from belated.validation import Params, require_number
 from belated.verbs.reading import read_noise, read_number, read_run, read_time
 
 
-def tell(
-    handle: Handle,
-    trial: Trial | int,
-    value: float,
-    at: float | datetime | None,
-    noise: float | None,
-    params: Params | None,
-    key: str | None,
-    signature: Signature,
-) -> Receipt:
+@dataclass(frozen=True, kw_only=True)
+class TellCall:
+    """A call of `Study.tell`, and who makes it."""
+
+    trial: Trial | int
+    value: float
+    at: float | datetime | None = None
+    noise: float | None = None
+    params: Params | None = None
+    key: str | None = None
+    signature: Signature = NOBODY
+
+
+def tell(handle: Handle, call: TellCall) -> Receipt:
     """Record an outcome, if it is news; the receipt of the first call, where the key was used before."""
     with hold(handle.lock):
-        unread = params is None and may_tell_unread(handle, trial, value, key)
+        unread = call.params is None and may_tell_unread(handle, call)
         if not unread:
             handle.sync()
-        number = read_number(handle.state, trial)
-        y, when = require_number(value), read_time(handle, at)
-        sigma, run = read_noise(handle.state.settings, noise), read_run(handle.state, number, params, key)
-        outcome, call = Outcome(number, y, sigma, when, run), ("tell", number, y, sigma, freeze(run))
+        outcome, key = read_call(handle, call), call.key
 
         def events() -> list[Told | Converted | Repeated | Refused | Amended]:
             state = handle.state
-            if find_call(state, key, call) is not None:
+            if find_call(state, key, outcome.call) is not None:
                 return []
             state.require_unlocked()
-            refuse_counted(state, number)
-            state.settings.objective.accept(y)
+            refuse_counted(state, outcome.number)
+            state.settings.objective.accept(outcome.value)
+            number, value, noise, at, run = outcome
             match outcome.judge(state):
                 case "new":
                     return [outcome.make_news(state, handle.read_clock(), key)]
                 case "conversion":
                     return [outcome.make_conversion(key)]
                 case "conflict":
-                    return [Refused(number=number, value=y, noise=sigma, at=when)]
+                    return [Refused(number=number, value=value, noise=noise, at=at)]
                 case "duplicate" | "nothing new":
-                    repeated = Repeated(number=number, value=y, noise=sigma, at=when, key=key or "", params=run)
+                    repeated = Repeated(number=number, value=value, noise=noise, at=at, key=key or "", params=run)
                     return [] if key is None else [repeated]
 
-        written = handle.write(events, signature, about=number if unread else None)
-        keyed = find_call(handle.state, key, call)
-        if keyed is None:
-            return answer_tell(handle, handle.state, outcome, written[0] if written else None)
-        then = handle.state
-        if not then.is_unchanged(number, keyed.position):  # the receipt of then, whatever was corrected since
-            then = State.after(handle.created, handle.read_events()[: keyed.position])
-        return answer_tell(handle, then, outcome, keyed.event)
+        written = handle.write(events, call.signature, about=outcome.number if unread else None)
+        return answer_call(handle, outcome, key, written[0] if written else None)
+
+
+def tell_news(handle: Handle, calls: Sequence[TellCall]) -> list[Receipt | BelatedError]:
+    """Tell the first of some calls, as far as all of them are news, with one write; what each is answered.
+
+    It is what these calls come to one after the other. Nothing is told where fewer than two can be told so."""
+    if len(calls) < 2:
+        return []
+    with handle.hold_newest():
+        news: list[Outcome] = []
+
+        def events() -> list[Told]:
+            nonlocal news
+            news = list_news(handle, calls)
+            told = (outcome.make_told(call.key) for outcome, call in zip(news, calls, strict=False))
+            return [call.signature.sign(each) for each, call in zip(told, calls, strict=False)] if len(news) > 1 else []
+
+        written = handle.write(events)
+        return [
+            catch_refusal(partial(answer_call, handle, outcome, call.key, event))
+            for outcome, call, event in zip(news, calls, written, strict=False)
+        ]
+
+
+def list_news(handle: Handle, calls: Sequence[TellCall]) -> list[Outcome]:
+    """The outcomes of the first calls, as far as each is the first of its trial and has a key of its own, if any."""
+    news, keys = dict[int, Outcome](), set[str | None]()
+    for call in calls:
+        if call.params is not None or call.key in keys or not may_tell_unread(handle, call):
+            break
+        try:
+            outcome = read_call(handle, call)
+            find_call(handle.state, call.key, outcome.call)  # the key is one
+            refuse_counted(handle.state, outcome.number)
+        except BelatedError:
+            break
+        if outcome.number in news or outcome.judge(handle.state) != "new":
+            break
+        news[outcome.number] = outcome
+        keys |= {call.key} - {None}
+    return list(news.values())
+
+
+def catch_refusal(answer: Callable[[], Receipt]) -> Receipt | BelatedError:
+    """The answer, or why it is refused."""
+    try:
+        return answer()
+    except BelatedError as error:
+        return error
 
 
 def tell_rows(
@@ -98,21 +145,40 @@ def read_outcome_row(handle: Handle, row: OutcomeRow, now: float) -> Outcome:
     return Outcome(number, require_number(row.value), read_noise(state.settings, row.noise), when)
 
 
-def may_tell_unread(handle: Handle, trial: Trial | int, value: float, key: str | None) -> bool:
+def read_call(handle: Handle, call: TellCall) -> Outcome:
+    """The outcome of a call, as plain values."""
+    state = handle.state
+    number = read_number(state, call.trial)
+    value, at, noise = require_number(call.value), read_time(handle, call.at), read_noise(state.settings, call.noise)
+    return Outcome(number, value, noise, at, read_run(state, number, call.params, call.key))
+
+
+def may_tell_unread(handle: Handle, call: TellCall) -> bool:
     """Whether an outcome is news by what was read last, and nothing speaks against it; the ledger refuses it if
     that is no longer so. Everything else is decided by what is read now."""
-    number = trial.number if isinstance(trial, Trial) else trial
-    state, table = handle.state, handle.state.table
+    number = call.trial.number if isinstance(call.trial, Trial) else call.trial
+    state, table, key = handle.state, handle.state.table, call.key
     keyed = key is not None and (not isinstance(key, str) or key in table.keys)
     if not handle.sound or state.locked or keyed or type(number) is not int or not 1 <= number <= table.count:
         return False
     if table.column("told_once")[number - 1] or table.column("failed_once")[number - 1]:
         return False
     try:
-        state.settings.objective.accept(require_number(value))
+        state.settings.objective.accept(require_number(call.value))
     except InvalidInput:
         return False
     return True
+
+
+def answer_call(handle: Handle, outcome: Outcome, key: str | None, written: Event | None) -> Receipt:
+    """The receipt of a call, after what it wrote, if anything; where its key was used before, that of then."""
+    keyed = find_call(handle.state, key, outcome.call)
+    if keyed is None:
+        return answer_tell(handle, handle.state, outcome, written)
+    then = handle.state
+    if not then.is_unchanged(outcome.number, keyed.position):  # whatever was corrected since
+        then = State.after(handle.created, handle.read_events()[: keyed.position])
+    return answer_tell(handle, then, outcome, keyed.event)
 
 
 def answer_tell(handle: Handle, state: State, outcome: Outcome, recorded: Event | None) -> Receipt:
