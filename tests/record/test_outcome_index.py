@@ -60,16 +60,17 @@ def test_choices_are_those_from_the_whole_history(
     assert all(sums.replay(number).same for number in (20, 33, 45))
 
 
+@pytest.mark.parametrize("sizes", [Sizes(exact=3, merged=9, step=2), Sizes(merged=9, step=2)])
 @pytest.mark.parametrize("settings", [{}, {"context": {"who": Choice("a", "b")}}, {"repeats": "always"}])
 @pytest.mark.parametrize("silence", ["unknown", "waiting", "ignored"])
 def test_choices_about_pairs_are_those_from_the_whole_history(
-    silence: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    silence: str, settings: dict[str, Any], sizes: Sizes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if six queries were very many: merged outcomes, steps, and the newest ones apart (gp/listed.py)."""
+    """As if six queries, or nine outcomes, were very many: merged, in steps, and the newest apart (gp/listed.py)."""
     settings = {**settings, "patience": 9}
     whole = run(silence, **settings)
     index_from(monkeypatch, 12)
-    monkeypatch.setattr(condensing, "SIZES", Sizes(exact=3, merged=9, step=2))
+    monkeypatch.setattr(condensing, "SIZES", sizes)
     pairs = run(silence, **settings)
     state = State.after(pairs.settings, pairs.events())
     index = find_index(state)

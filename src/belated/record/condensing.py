@@ -87,11 +87,12 @@ def count_pairs(state: State, index: Index, z: Array) -> int:
 def merge_by_query(state: State, index: OutcomeIndex, z: Array, pairs: int, scale: Scale, lam: float) -> CondensedRows:
     """One row for each query.
 
-    Beyond some thousands of queries the outcomes since some number of them are rows of their own: for a belief about
-    pairs (gp/listed.py) by that number, for a summary, which another outcome of an old query would make anew, since the
-    last fit."""
+    Beyond some thousands of outcomes or queries the outcomes since some number of them are rows of their own: for a
+    belief about few pairs (gp/listed.py) by that number, for a summary, which another outcome of an old query would
+    make anew, since the last fit."""
     point, heard = state.table.column("point"), len(index.arrived.arrivals)
-    if len(index.members) <= SIZES.exact:
+    listed = pairs > 0 and heard >= SIZES.merged
+    if len(index.members) <= SIZES.exact and not listed:
         rows, y, noise = index.list_sums(scale, lam)
         return CondensedRows(rows, y, noise, point[rows], np.array([len(each) for each in index.members]))
     count = heard // SIZES.merged * SIZES.merged if pairs else min(state.fits[-1].heard, heard)
