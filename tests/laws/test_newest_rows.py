@@ -117,6 +117,22 @@ def test_an_ask_between_fits_looks_at_no_old_row(monkeypatch: pytest.MonkeyPatch
     assert max(looked_at) <= FEW.newest + 2 * FEW.block + 3  # two blocks: one that fills, one that is just summarised
 
 
+def test_queries_that_were_given_up_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_at(monkeypatch, "newest")
+    study = begin("unknown", patience=5, regret="cumulative")
+    _ = [study.add({"x": 0.1, "y": i / 40}) for i in range(40)]
+    out = study.ask()
+    state = State.after(study.settings, study.events())
+    index = find_index(state)
+    assert index is not None
+    assert len(index.arrived.list_out()) == 41
+    known = condense_history(state, index, study.clock(), np.empty(0), lambda: pytest.fail("not yet"))
+    assert known is not None
+    assert np.sum(~known.history.seen) == 6  # one of them, and five that are pending
+    look_at(monkeypatch, "all")
+    assert study.replay(out.number).same
+
+
 def test_a_batch_is_chosen_as_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     together = []
     for rows in ("all", "newest"):

@@ -138,8 +138,13 @@ def read_all(whole: Callable[[], History], problem: Problem, scale: Scale, gp: G
 def join_pending(
     state: State, index: Index, rows: CondensedRows, out: Indices, age: Array, scale: Scale, postponed: bool
 ) -> Condensed:
-    """Some rows of what was heard, and the queries that are out, as a history."""
+    """Some rows of what was heard, and the queries that are out, as a history.
+
+    A query whose patience has run out is no information: one of them says that there are some."""
     column, bounds, m = state.table.column, state.problem.bounds, state.settings.patience.m
+    kept = age <= m
+    kept[np.flatnonzero(~kept)[:1]] = True
+    out, age = out[kept], age[kept]
     every, heard = np.concatenate([rows.trials, out]), len(rows.trials)
     seen, nobody = np.arange(len(every)) < heard, np.zeros(len(every), dtype=bool)
     extremes = np.array([index.arrived.least, index.arrived.most])
