@@ -16,6 +16,7 @@ from belated.record import condensing, trials
 from belated.record.choices import prepare_choice
 from belated.record.condensing import condense_history, find_index
 from belated.record.newest_index import NewestIndex
+from belated.record.outcome_index import OutcomeIndex
 from belated.record.state import State
 from belated.record.trials import TrialTable
 from tests.support.summaries import use_sizes
@@ -281,3 +282,25 @@ def test_a_list_of_few_pairs_has_a_row_for_each(monkeypatch: pytest.MonkeyPatch)
         look_at(monkeypatch, "all")
         assert study.replay(after.number).same
         look_at(monkeypatch, "newest")
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_fork_leaves_its_index_as_it_was(repeats: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    look_at(monkeypatch, "newest")
+    study = begin("unknown", regret="cumulative")
+    if repeats:
+        study.add_many({"params": {"x": i % 5 / 4, "y": 0.5}, "value": float(i)} for i in range(90))
+    out = [study.ask() for _ in range(3)]
+    state = State.after(study.settings, study.events())
+    index = find_index(state)
+    assert isinstance(index, OutcomeIndex if repeats else NewestIndex)
+    chosen = prepare_choice(state, study.clock(), None, None)(Cache())
+    other = state.fork()
+    study.tell(out[0], 1.0)
+    study.fail(out[1], "lost")
+    study.tell(study.ask(), 0.5)
+    for event in study.events()[-4:]:
+        other.apply(event)
+    assert len(find_index(other).arrived.arrivals) == len(index.arrived.arrivals) + 2  # type: ignore[union-attr]
+    assert sorted(index.arrived.out) == [trial.number - 1 for trial in out]
+    assert np.array_equal(prepare_choice(state, study.clock(), None, None)(Cache()).x, chosen.x)

@@ -117,8 +117,10 @@ def test_an_index_that_grew_is_a_fresh_one(monkeypatch: pytest.MonkeyPatch) -> N
         state.apply(event)
         if state.fits:
             find_index(state)  # made once, and then kept
-    table, split = state.table, state.problem.split
-    grown, fresh = table.index_outcomes(split), table.fork().index_outcomes(split)
+        if state.position % 20 == 0:
+            state = state.fork()
+    split, again = state.problem.split, State.after(study.settings, study.events())
+    grown, fresh = state.table.index_outcomes(split), again.table.index_outcomes(split)
     assert grown is not None
     assert fresh is not None
     assert grown is not fresh

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,10 @@ class MergedQueries:
     blocks: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)  # full ones, by query and number
     old: set[int] = field(default_factory=set)
 
+    def fork(self) -> MergedQueries:
+        """An independent copy."""
+        return replace(self, mean=self.mean[:], noise=self.noise[:], blocks=dict(self.blocks), old=set(self.old))
+
 
 @dataclass(frozen=True)
 class BaseSums:
@@ -68,6 +73,14 @@ class OutcomeIndex:
         self.members = [array("q", part.tobytes()) for part in np.split(by_query.astype(np.int64), ends[:-1])]
         self.merged: MergedQueries | None = None
         self.base: BaseSums | None = None
+
+    def fork(self) -> OutcomeIndex:
+        """An independent copy, on the same columns."""
+        other = copy(self)
+        other.arrived, other.contexts, other.places = self.arrived.fork(), dict(self.contexts), dict(self.places)
+        other.members = [rows[:] for rows in self.members]
+        other.merged = None if self.merged is None else self.merged.fork()
+        return other
 
     def note_asked(self, i: int, x: Array) -> None:
         """A query is out, the newest."""

@@ -226,7 +226,7 @@ class TrialTable:
         """An independent copy, with room for some more."""
         other = copy(self)
         other.keys, other._news = self.keys.copy(), []
-        other._index = self._index.fork() if isinstance(self._index, NewestIndex) else None
+        other._index = None if self._index is None else self._index.fork()
         other._lent = None
         other._asked, other._points = self._asked.copy(), dict(self._find_points())
         other._tell_keys, other._first = dict(self._tell_keys), dict(self._first)
