@@ -118,6 +118,16 @@ def test_an_ask_between_fits_looks_at_no_old_row(monkeypatch: pytest.MonkeyPatch
     assert max(looked_at) <= FEW.newest + 2 * FEW.block + 3  # two blocks: one that fills, one that is just summarised
 
 
+def test_an_infeasible_query_needs_the_whole_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_at(monkeypatch, "newest")
+    study = begin("unknown", regret="cumulative")
+    study.fail(study.ask(), "infeasible")
+    out = study.ask()
+    assert find_index(State.after(study.settings, study.events())) is None
+    look_at(monkeypatch, "all")
+    assert study.replay(out.number).same
+
+
 def test_queries_that_were_given_up_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     look_at(monkeypatch, "newest")
     study = begin("unknown", patience=5, regret="cumulative")

@@ -35,10 +35,9 @@ class ArrivalIndex:
         alive = np.bincount(point[~gone], minlength=points)
         self.alive = array("q", alive.astype(np.int64).tobytes())  # trials of each query that count
         self.queries = int(np.count_nonzero(alive))
-        self.infeasible = int(np.sum(infeasible))
         chosen = np.flatnonzero(~columns["by_hand"][:n])
         self.newest_choice = int(chosen[-1]) + 1 if len(chosen) else 0
-        self.chosen = Counter(map(name_context, X[chosen, :split]))  # how many we chose in each context
+        self.chosen = count_contexts(X[chosen, :split])  # how many we chose in each
         y = columns["y"][rows]
         self.least, self.most = float(np.min(y, initial=np.inf)), float(np.max(y, initial=-np.inf))
 
@@ -108,3 +107,11 @@ class ArrivalIndex:
 def name_context(z: Array) -> bytes:
     """Equal contexts have the same name."""
     return (z + 0.0).tobytes()
+
+
+def count_contexts(Z: Array) -> Counter[bytes]:
+    """How often each context comes, by its name."""
+    names, width = name_context(Z), Z.itemsize * Z.shape[1]
+    if not width:
+        return Counter({b"": len(Z)})
+    return Counter(names[i : i + width] for i in range(0, len(names), width))

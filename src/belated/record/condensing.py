@@ -46,7 +46,7 @@ def find_index(state: State) -> Index | None:
     if settings.repeats == "never" or not may_condense(state.problem, state.next_number, state.fits):
         return None
     index = state.table.index_outcomes(state.problem.split)
-    if index is None or index.arrived.infeasible or (settings.late == "ignore" and True in index.arrived.late):
+    if index is None or (settings.late == "ignore" and True in index.arrived.late):
         return None
     return index
 

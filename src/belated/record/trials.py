@@ -766,9 +766,9 @@ class TrialTable:
         return np.where(self.told, np.maximum(waited, self.column("delay")), waited)
 
     def index_outcomes(self, split: int) -> OutcomeIndex | NewestIndex | None:
-        """The outcomes by query where they repeat, and else which are new; None where there are not many. split is the
-        number of columns of contexts."""
-        if self.count <= MANY or self._statements:
+        """The outcomes by query where they repeat, and else which are new; None where they are few, or a query is
+        infeasible. split is the number of columns of contexts."""
+        if self.count <= MANY or self._statements or np.any(self.column("infeasible")):
             return None
         kind = OutcomeIndex if 2 * self.count_points() <= self.count else NewestIndex
         if not isinstance(self._index, kind):
