@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -55,6 +56,7 @@ def measure(
     out: Path,
     workers: int,
     describe: Callable[[D], str],
+    executor: Executor | None,
 ) -> list[R]:
     """The rows of the jobs; those that are not kept are run, and written as they come."""
     known = kept.usable(kept.read(out), everybody)
@@ -65,7 +67,7 @@ def measure(
         append_row(kept.row_of(result, everybody[result.job.entrant]), out)
         return describe(result)
 
-    run_and_say(run, todo, workers, keep)
+    run_and_say(run, todo, workers, keep, executor)
     rows = kept.read(out)  # as written: the tables are the same when nothing is run again
     kept.write(rows, out)
     known = kept.usable(rows, everybody)

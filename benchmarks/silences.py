@@ -1,6 +1,6 @@
 """What silence means decides: three worlds, and how well each meaning serves in each.
 
-    python -m benchmarks.silences [--seeds N] [--workers N]
+    python -m benchmarks.silences [--seeds N] [--workers N] [--executor MODULE:NAME]
 
 late         every outcome comes, after Poisson(10) rounds; f has a hill of 0.7 and a hill of 1
 uneven       the same hills; around the better one every other query is never answered, elsewhere all after 2 rounds
@@ -16,15 +16,18 @@ import argparse
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import belated
 from belated import Study
-from belated.execution.parallel import count_cores, run_in_parallel
+from belated.execution.named import open_executor
+from belated.execution.parallel import run_in_parallel
 from belated.learner.algorithms import PAPER
 from belated.learner.delays.distributions import ByInput, Delay, Distribution, Empirical, Fixed, Poisson
+from benchmarks.progress import add_where_to_run
 from benchmarks.regret.ranks import Mean
 from benchmarks.regret.report import with_error
 from benchmarks.table import align_numbers
@@ -101,11 +104,11 @@ def score(job: Job) -> float:
     return WORLDS[job.world](job.name, job.seed)
 
 
-def rows(seeds: int, workers: int) -> list[list[str]]:
+def rows(seeds: int, workers: int, executor: Executor | None = None) -> list[list[str]]:
     """A row for everyone, a column for every world."""
     names = (*SILENCES, *PAPER)
     jobs = [Job(world, name, seed) for world in WORLDS for name in names for seed in range(seeds)]
-    scores = dict(zip(jobs, run_in_parallel(score, jobs, workers), strict=True))
+    scores = dict(zip(jobs, run_in_parallel(score, jobs, workers, executor=executor), strict=True))
     table = [["", *WORLDS]]
     for name in names:
         means = [Mean.of(scores[Job(world, name, seed)] for seed in range(seeds)) for world in WORLDS]
@@ -117,9 +120,10 @@ def rows(seeds: int, workers: int) -> list[list[str]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.silences", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help="seeds 0 … N-1 (%(default)s)")
-    parser.add_argument("--workers", type=int, default=count_cores(), metavar="N", help="runs at a time (%(default)s)")
+    add_where_to_run(parser)
     chosen = parser.parse_args(arguments)
-    print("\n".join(align_numbers(rows(chosen.seeds, chosen.workers))))
+    with open_executor(chosen.executor) as executor:
+        print("\n".join(align_numbers(rows(chosen.seeds, chosen.workers, executor))))
     print("\n".join(["", *(__doc__ or "").splitlines()[4:]]).rstrip())
     return 0
 

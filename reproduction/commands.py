@@ -7,18 +7,16 @@ what they cost. It is safe to stop at any time; the same command goes on where i
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib import import_module
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from belated.errors import BelatedError, InvalidInput
+from belated.execution.named import open_executor
 from belated.execution.parallel import count_cores
 from belated.execution.terminal import show_progress
 from belated.wording import format_count, format_table
@@ -214,7 +212,7 @@ def run(
     if panels and not any(reading in wanted for panel in panels for reading in panel.readings):
         raise InvalidInput(f"none of these panels has a {wanted[0]} reading; those of the paper have")
     folder.mkdir(parents=True, exist_ok=True)
-    with hold_folder(folder), _open_executor(executor) as pool:
+    with hold_folder(folder), open_executor(executor) as pool:
         if panels:
             place = f"sqlite:///{folder}/runs.db" if url is None else url
             _run_panels(panels, count, wanted, quick, folder, place, processes, pool)
@@ -311,25 +309,6 @@ def _run_listed(
 
         run_in_parallel(run, jobs, workers, note, pool)
     return rows
-
-
-def _open_executor(name: str | None) -> AbstractContextManager[Executor | None]:
-    """The executor that MODULE:NAME names, shut down at the end; none without a name."""
-    if name is None:
-        return nullcontext()
-    module, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())  # a module beside the data, however python was started
-    try:
-        named = getattr(import_module(module), attribute)
-        executor = named if isinstance(named, Executor) else named()
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"--executor must be MODULE:NAME of an Executor, or of a function that makes one ({error})"
-        ) from None
-    if not isinstance(executor, Executor):
-        raise InvalidInput(f"--executor must give a concurrent.futures.Executor (got {type(executor).__name__})")
-    return executor
 
 
 # unpack -------------------------------------------------------------------------------------------------------------

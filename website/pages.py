@@ -15,6 +15,7 @@ SHOWN = (
     "examples/*.*",
     "examples/notebooks/*.ipynb",
     "benchmarks/regret/regret.png",
+    "benchmarks/scale/scale.png",
     "reproduction/*.md",
     "reproduction/results/*",
     "website/*.css",

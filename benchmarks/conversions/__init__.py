@@ -1,6 +1,7 @@
 """Campaigns whose only news is a conversion, late or never: our default beside what a user would pick instead.
 
-    python -m benchmarks.conversions [--quick] [--worlds ...] [--entrants ...] [--workers N] [--out FILE]
+    python -m benchmarks.conversions [--quick] [--worlds ...] [--entrants ...] [--workers N]
+        [--executor MODULE:NAME] [--out FILE]
 
 worlds.py     the campaigns, as values
 truth.py      the conversion rates of a campaign's seed, which the entrants never see

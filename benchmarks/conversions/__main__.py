@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 
-from belated.execution.parallel import count_cores
+from belated.execution.named import open_executor
 from benchmarks.conversions import kept
 from benchmarks.conversions.campaign import Job, Run, run
 from benchmarks.conversions.entrants import entrants
@@ -16,6 +17,7 @@ from benchmarks.conversions.report import report
 from benchmarks.conversions.standings import compare, pick_peer, sort_rows
 from benchmarks.conversions.worlds import DAYS, WORLDS
 from benchmarks.measure import measure
+from benchmarks.progress import add_where_to_run
 
 HERE = Path(__file__).parent
 OUT, QUICK_OUT = HERE / "conversions.csv", HERE.parents[1] / "build" / "conversions-quick.csv"
@@ -38,7 +40,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--days", type=int, metavar="N", help=f"at most {DAYS} ({DAYS})")
     parser.add_argument("--limit", type=float, metavar="S", help=f"CPU seconds of a run ({LIMIT:g})")
-    parser.add_argument("--workers", type=int, default=count_cores(), metavar="N", help="runs at a time (%(default)s)")
+    add_where_to_run(parser)
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="the CSV, which is the cache; tables and picture are beside it"
     )
@@ -56,9 +58,9 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return chosen
 
 
-def measure_all(jobs: Sequence[Job], out: Path, workers: int) -> list[kept.Row]:
+def measure_all(jobs: Sequence[Job], out: Path, workers: int, executor: Executor | None = None) -> list[kept.Row]:
     """The rows of the jobs."""
-    return measure(jobs, run, entrants(), kept, out, workers, describe)
+    return measure(jobs, run, entrants(), kept, out, workers, describe, executor)
 
 
 def describe(result: Run) -> str:
@@ -77,10 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Job(world, name, seed, chosen.days, chosen.limit)
 
     jobs = [job(world, name, seed) for seed in first for world in chosen.worlds for name in chosen.entrants]
-    rows = measure_all(jobs, chosen.out, chosen.workers)
-    met = {world: [*own, pick_peer(everyone, own, first)] for world, everyone in sort_rows(rows).items()}
-    jobs = [job(world, name, seed) for seed in after for world, names in met.items() for name in names if name]
-    found = sort_rows(rows + measure_all(jobs, chosen.out, chosen.workers))
+    with open_executor(chosen.executor) as executor:
+        rows = measure_all(jobs, chosen.out, chosen.workers, executor)
+        met = {world: [*own, pick_peer(everyone, own, first)] for world, everyone in sort_rows(rows).items()}
+        jobs = [job(world, name, seed) for seed in after for world, names in met.items() for name in names if name]
+        found = sort_rows(rows + measure_all(jobs, chosen.out, chosen.workers, executor))
     protocol = (
         f"{len(chosen.worlds)} of {len(WORLDS)} worlds, {chosen.days} of {DAYS} days, seeds 0 to {first[-1]} for all"
         f"{later}; {chosen.limit:g} CPU seconds a run."

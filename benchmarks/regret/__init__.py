@@ -1,6 +1,7 @@
 """A test bed: public tasks with late outcomes, our algorithms and the installed peers in the very same world.
 
-    python -m benchmarks.regret [--quick] [--tasks ...] [--entrants ...] [--seeds N] [--workers N] [--out FILE]
+    python -m benchmarks.regret [--quick] [--tasks ...] [--entrants ...] [--seeds N] [--workers N]
+        [--executor MODULE:NAME] [--out FILE]
 
 tasks.py      the public tasks, in four families
 peers/        one file per peer, at most 60 lines; ours.py is all of belated's own

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 
-from belated.execution.parallel import count_cores
+from belated.execution.named import open_executor
 from benchmarks.measure import measure
+from benchmarks.progress import add_where_to_run
 from benchmarks.regret import kept, ranks
 from benchmarks.regret.entrants import Entrant, entrants
 from benchmarks.regret.peers.ours import CANDIDATE, FORMER
@@ -33,7 +35,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--entrants", nargs="+", choices=known, metavar="NAME", help=f"of {', '.join(known)}")
     parser.add_argument("--seeds", type=int, metavar="N", help=f"seeds 0 … N-1 ({SEEDS}; quick: {QUICK_SEEDS})")
     parser.add_argument("--share", type=float, metavar="P", help="of every task's rounds (1; quick: 0.4)")
-    parser.add_argument("--workers", type=int, default=count_cores(), metavar="N", help="runs at a time (%(default)s)")
+    add_where_to_run(parser)
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="the CSV, which is the cache; the picture is beside it"
     )
@@ -57,9 +59,9 @@ def jobs_of(tasks: Sequence[str], who: Sequence[Entrant], seeds: int, share: flo
     ]
 
 
-def measure_all(jobs: Sequence[Job], out: Path, workers: int) -> list[kept.Row]:
+def measure_all(jobs: Sequence[Job], out: Path, workers: int, executor: Executor | None = None) -> list[kept.Row]:
     """The rows of the jobs."""
-    return measure(jobs, run, entrants(), kept, out, workers, describe)
+    return measure(jobs, run, entrants(), kept, out, workers, describe, executor)
 
 
 def describe(result: Run) -> str:
@@ -71,7 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parsed(arguments)
     everybody = entrants()
     who = [everybody[name] for name in chosen.entrants]
-    rows = measure_all(jobs_of(chosen.tasks, who, chosen.seeds, chosen.share), chosen.out, chosen.workers)
+    jobs = jobs_of(chosen.tasks, who, chosen.seeds, chosen.share)
+    with open_executor(chosen.executor) as executor:
+        rows = measure_all(jobs, chosen.out, chosen.workers, executor)
     found = ranks.cells(rows)
     peers = [one.name for one in who if not one.own]
     standings = ranks.standings(found, CANDIDATE, peers)

@@ -16,9 +16,9 @@ ALL_EXACT = replace(SIZES, exact=10**9)
 @contextmanager
 def keep_exact() -> Iterator[None]:
     """Inside, no belief of this process is summarised. A study that is used inside is not to be used outside."""
-    learner = [module for name, module in sys.modules.items() if name.startswith("belated.learner")]
+    ours = [module for name, module in sys.modules.items() if name.startswith("belated.")]
     with ExitStack() as stack:
-        for module in learner:
+        for module in ours:
             if getattr(module, "SIZES", None) is SIZES:
                 stack.enter_context(patch.object(module, "SIZES", ALL_EXACT))
         yield

@@ -41,7 +41,7 @@ def draw(rows: Sequence[ScaleRow], path: Path) -> None:
             right = max((curve[-1][0] for curve in lines.values()), default=1.0)
             for entrant, height in zip(ends, heights, strict=True):
                 at = {"xy": lines[entrant][-1], "xytext": (right * 1.6, 10**height), "textcoords": "data"}
-                thread = THREAD | {"color": COLOURS[entrant]}
+                thread = THREAD | {"color": COLOURS[entrant], "linestyle": ":"}  # nothing was measured along it
                 axes.annotate(entrant, **at, color=COLOURS[entrant], fontsize=9, va="center", arrowprops=thread)
             axes.set(xscale="log", yscale="log")
             axes.set_xlim(600, 20 * max((row.n for row in rows), default=1000))

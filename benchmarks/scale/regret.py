@@ -27,10 +27,11 @@ from pathlib import Path
 import numpy as np
 
 from belated import Study, Trial, simulate
+from belated.execution.named import open_executor
 from belated.learner.delays.distributions import Geometric, Poisson
 from belated.record.ledger.memory import MemoryLedger
 from belated.simulation.task import Task
-from benchmarks.progress import run_and_say
+from benchmarks.progress import add_where_to_run, run_and_say
 from benchmarks.regret.tasks import gp2, hartmann3, hartmann6
 from benchmarks.regret.world import gap
 from benchmarks.rows import append_row, read_rows
@@ -179,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS), metavar="NAME")
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help="seeds 0 … N-1 (%(default)s)")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="pairs at a time (%(default)s)")
+    add_where_to_run(parser, workers=1)
     parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="the CSV, which is the cache")
     chosen = parser.parse_args(arguments)
     jobs = list_jobs(chosen.tasks, chosen.seeds)
@@ -189,7 +190,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         append_row(row, chosen.out)
         return f"{row.task}, seed {row.seed}: {shown(row.exact)} exact, {shown(row.approximate)}"
 
-    run_and_say(run_pair, [job for job in jobs if job not in known], chosen.workers, keep)
+    todo = [job for job in jobs if job not in known]
+    with open_executor(chosen.executor) as executor:
+        run_and_say(run_pair, todo, chosen.workers, keep, executor)
     rows = [row for row in read_rows(chosen.out, PairRow) if row.job in jobs]
     if rows:
         print(report(rows))

@@ -42,7 +42,8 @@ def test_a_pair_that_is_kept_is_not_run_again(tmp_path, monkeypatch, capsys):
     append_row(row(), out)
     ran = []
 
-    def run(run, jobs, workers, keep):
+    def run(run, jobs, workers, keep, executor):
+        assert executor is None
         ran.extend(jobs)
         assert "hartmann3" in keep(row("hartmann3"))
 

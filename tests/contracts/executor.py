@@ -15,6 +15,8 @@ from belated.execution.optimize import Run
 from belated.execution.parallel import run_in_parallel
 from belated.learner.gp import summary
 from belated.learner.gp.summary import Sizes
+from benchmarks.regret import __main__ as regret
+from benchmarks.regret.entrants import entrants
 from tests.support.summaries import use_sizes
 
 
@@ -57,6 +59,17 @@ class ExecutorContract:
             pass
         said: Any = {"algorithms": ["GP-BTS", "GP-UCB"], "seeds": 3, "rounds": 8}
         assert str(belated.compare(study, executor=executor, **said)) == str(belated.compare(study, **said))
+
+    def test_a_benchmark_has_the_rows_of_one_process(self, executor: Executor, tmp_path: Path) -> None:
+        jobs = regret.jobs_of(["branin"], [entrants()["random"]], seeds=3, share=0.1)
+        here, there = (
+            regret.measure_all(jobs, tmp_path / f"{name}.csv", 1, pool)
+            for name, pool in (("here", None), ("there", executor))
+        )
+        assert len(there) == 3
+        assert [(row.job, row.simple, row.cumulative) for row in there] == [
+            (row.job, row.simple, row.cumulative) for row in here
+        ]
 
     def test_a_refit_and_its_summary_are_those_of_one_process_when_a_worker_is_killed(
         self, executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -12,8 +12,10 @@ from belated import Choice, Points, Study, kernels
 from belated.learner.choice.decide import compute_belief
 from belated.learner.choice.problem import Cache
 from belated.learner.gp.summary import Sizes
-from belated.record import choices, outcome_index, trials
-from belated.record.choices import condense_history, find_index, prepare_choice
+from belated.learner.history import History
+from belated.record import condensing, outcome_index, trials
+from belated.record.choices import prepare_choice
+from belated.record.condensing import condense_history, find_index
 from belated.record.state import State
 
 POINTS = Points([0.0, 0.15, 0.4, 0.6, 0.8, 1.0])
@@ -49,6 +51,10 @@ def run_whole(silence: str, kind: str) -> Study:
     return run(silence, **KINDS[kind])
 
 
+def never_read() -> History:
+    raise AssertionError("the whole history was needed")
+
+
 def index_from(monkeypatch: pytest.MonkeyPatch, trials_: int) -> None:
     monkeypatch.setattr(trials, "MANY", trials_)
 
@@ -65,20 +71,21 @@ def test_choices_are_those_from_the_whole_history(silence: str, kind: str, monke
     assert all(sums.replay(number).same for number in (20, 33, 45))
 
 
+@pytest.mark.parametrize("sizes", [Sizes(exact=3, merged=9, step=2), Sizes(merged=9, step=2)])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("silence", ["unknown", "waiting", "ignored"])
 def test_choices_about_pairs_are_those_from_the_whole_history(
-    silence: str, kind: str, monkeypatch: pytest.MonkeyPatch
+    silence: str, kind: str, sizes: Sizes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if six queries were very many: merged outcomes, steps, and the newest ones apart (gp/listed.py)."""
+    """As if six queries, or nine outcomes, were very many: merged, in steps, and the newest apart (gp/listed.py)."""
     whole, settings = run_whole(silence, kind), KINDS[kind]
     index_from(monkeypatch, 12)
-    monkeypatch.setattr(choices, "SIZES", Sizes(exact=3, merged=9, step=2))
+    monkeypatch.setattr(condensing, "SIZES", sizes)
     pairs = run(silence, **settings)
     state = State.after(pairs.settings, pairs.events())
     index = find_index(state)
     assert index is not None
-    known = condense_history(state, index, pairs.clock(), np.zeros(state.problem.split))
+    known = condense_history(state, index, pairs.clock(), np.zeros(state.problem.split), never_read)
     assert known is not None
     assert known.history.listing is not None
     assert known.history.listing.merged
@@ -91,15 +98,15 @@ def test_choices_about_pairs_are_those_from_the_whole_history(
 def test_a_choice_about_pairs_goes_on_in_another_handle_with_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also for a context that nobody asked for before."""
     index_from(monkeypatch, 12)
-    monkeypatch.setattr(choices, "SIZES", Sizes(exact=3, merged=9, step=2))
+    monkeypatch.setattr(condensing, "SIZES", Sizes(exact=3, merged=9, step=2))
     study = run("unknown", context={"who": Choice("a", "b", "c")})
-    monkeypatch.setattr(choices, "is_fit_due", lambda *_: False)
+    monkeypatch.setattr(condensing, "is_fit_due", lambda *_: False)
     mine, fresh, rows = Cache(), Cache(), []
     for events in (study.events()[:-6], study.events()):  # one cache goes on, the other begins here
         state = State.after(study.settings, events)
         index, z = find_index(state), state.encode_context({"who": "c"})[1]
         assert index is not None
-        known = condense_history(state, index, study.clock(), z)
+        known = condense_history(state, index, study.clock(), z, never_read)
         assert known is not None
         rows = [
             compute_belief(
@@ -120,14 +127,17 @@ def test_an_index_that_grew_is_a_fresh_one(monkeypatch: pytest.MonkeyPatch) -> N
         state.apply(event)
         if state.fits:
             find_index(state)  # made once, and then kept
-    table, split = state.table, state.problem.split
-    grown, fresh = table.index_outcomes(split), table.fork().index_outcomes(split)
+        if state.position % 20 == 0:
+            state = state.fork()
+    split, again = state.problem.split, State.after(study.settings, study.events())
+    grown, fresh = state.table.index_outcomes(split), again.table.index_outcomes(split)
     assert grown is not None
     assert fresh is not None
     assert grown is not fresh
-    for name in ("arrivals", "late", "out", "queries", "newest_choice", "chosen", "least", "most", "places", "members"):
+    for name in ("arrivals", "late", "out", "queries", "newest_choice", "chosen", "least", "most", "alive"):
+        assert getattr(grown.arrived, name) == getattr(fresh.arrived, name), name
+    for name in ("places", "members"):
         assert getattr(grown, name) == getattr(fresh, name), name
-    assert +grown.alive == +fresh.alive
     scale, lam = state.fits[-1].scale, 0.1
     assert scale is not None
     for old, new in zip(grown.list_sums(scale, lam), fresh.list_sums(scale, lam), strict=True):
@@ -168,27 +178,27 @@ def test_many_outcomes_of_a_query_are_merged_by_blocks(monkeypatch: pytest.Monke
 
 def test_outcomes_since_the_last_fit_may_be_rows_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     index_from(monkeypatch, 12)
-    monkeypatch.setattr(choices, "is_fit_due", lambda *_: False)
+    monkeypatch.setattr(condensing, "is_fit_due", lambda *_: False)
     study = run("unknown", rounds=47)
     state = State.after(study.settings, study.events())
     problem, index, t = state.problem, find_index(state), state.next_number
     assert index is not None
     beliefs = []
     for exact in (2000, 3):
-        monkeypatch.setattr(choices, "SIZES", Sizes(exact=exact, pairs=0))
-        known = condense_history(state, index, study.clock(), np.empty(0))
+        monkeypatch.setattr(condensing, "SIZES", Sizes(exact=exact, pairs=0))
+        known = condense_history(state, index, study.clock(), np.empty(0), never_read)
         assert known is not None
         belief, _ = compute_belief(problem, known.history, t, state.fits[-1], problem.silence, Cache(), np.empty(0))
         beliefs.append((known, np.array(belief.mean_and_std(problem.Q))))
     (merged, one), (single, other) = beliefs
     assert len(single.history.number) > len(merged.history.number)
-    assert sum(single.outcomes) == sum(merged.outcomes) == len(index.arrivals)
+    assert sum(single.outcomes) == sum(merged.outcomes) == len(index.arrived.arrivals)
     assert np.allclose(one, other, rtol=0.0, atol=1e-9)
 
 
 def test_a_choice_that_needs_the_whole_history_has_it_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     index_from(monkeypatch, 12)
-    monkeypatch.setattr(choices, "is_fit_due", lambda *_: False)
+    monkeypatch.setattr(condensing, "is_fit_due", lambda *_: False)
     study = run("unknown")
     state = State.after(study.settings, study.events())
     now, out = study.clock(), next(trial for trial in study.trials() if trial.status == "pending")
@@ -203,7 +213,7 @@ def test_a_choice_that_needs_the_whole_history_has_it_as_it_was(monkeypatch: pyt
 
 def test_where_the_sums_fail_the_whole_history_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     index_from(monkeypatch, 12)
-    monkeypatch.setattr(choices, "is_fit_due", lambda *_: False)
+    monkeypatch.setattr(condensing, "is_fit_due", lambda *_: False)
     study = run("unknown")
     state = State.after(study.settings, study.events())
     usual = prepare_choice(state, study.clock(), None, None)(Cache())

@@ -12,5 +12,5 @@ from belated.learner.gp.summary import Sizes
 def use_sizes(monkeypatch: pytest.MonkeyPatch, sizes: Sizes) -> None:
     """Let every belief of this process have these sizes."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("belated.learner") and isinstance(getattr(module, "SIZES", None), Sizes):
+        if name.startswith("belated.") and isinstance(getattr(module, "SIZES", None), Sizes):
             monkeypatch.setattr(module, "SIZES", sizes)

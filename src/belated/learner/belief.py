@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Mask
 from belated.learner.feasibility import Feasibility
-from belated.learner.gp.listed import GrowingListed, JointStore, ListedPosterior, Listing
+from belated.learner.gp.beginning import BeginningStore, GrowingBegun
+from belated.learner.gp.listed import GrowingListed, JointStore, ListedPosterior
 from belated.learner.gp.merging import group_rows
 from belated.learner.gp.posterior import GP, GrowingPosterior, Posterior
 from belated.learner.gp.summary import SIZES, choose_centres
@@ -99,7 +100,15 @@ class ListedBelief(ModelBelief):
         return self.posterior.mean(self.queries)
 
 
-Conditioner = GrowingPosterior | GrowingListed
+class BegunBelief(ModelBelief):
+    """The same where the first rows are left out: their centres have outcomes too."""
+
+    @cached_property
+    def heard(self) -> NDArray[np.intp]:
+        return np.union1d(self.posterior.old.centres, self.posterior.place[self.known])
+
+
+Conditioner = GrowingPosterior | GrowingListed | GrowingBegun
 
 
 @dataclass
@@ -110,16 +119,21 @@ class FactorCache:
     belief: GrowingPosterior = field(default_factory=GrowingPosterior)
     feasible: GrowingPosterior = field(default_factory=GrowingPosterior)
     joint: JointStore = field(default_factory=JointStore)
+    beginnings: BeginningStore = field(default_factory=BeginningStore)
 
     def __post_init__(self) -> None:
         self.belief.store = self.heard.store  # what is old is the same for both, as a rule
         self.belief.siblings = [self.heard]  # which has just grown by what was told
 
-    def choose(self, listing: Listing | None) -> tuple[Conditioner, Conditioner]:
+    def choose(self, h: History) -> tuple[Conditioner, Conditioner]:
         """What gives the belief from the known rows, and what gives that from all rows."""
-        if listing is None:
-            return self.heard, self.belief
-        return GrowingListed(self.joint, listing, self.heard), GrowingListed(self.joint, listing, self.belief)
+        both = self.heard, self.belief
+        if h.begun is not None:
+            heard, belief = (GrowingBegun(self.beginnings, h.begun, each) for each in both)
+            return heard, belief
+        if h.listing is not None:
+            return GrowingListed(self.joint, h.listing, self.heard), GrowingListed(self.joint, h.listing, self.belief)
+        return both
 
 
 def fill_outcomes(
@@ -189,7 +203,7 @@ def believe(
     `centres` are numbers of queries around which very many rows are summarised (gp/summary.py); `pairs` says how many
     different queries there can be, 0: very many."""
     memory = memory or FactorCache()
-    lams, (growing_heard, growing) = h.own_lams(gp), memory.choose(h.listing)
+    lams, (growing_heard, growing) = h.own_lams(gp), memory.choose(h)
     (rows, y_tilde, shares, widths), heard = fill_outcomes(gp, silence, h, growing_heard, centres, pairs)
     if fill_noise:  # fills change from ask to ask: their rows come last, so that the factor of the others is kept
         last = np.lexsort((h.order[rows], h.pending[rows]))
@@ -206,4 +220,5 @@ def believe(
     if h.listing is not None:
         items = cast("ListedPosterior", posterior).find_items(h.known[rows])
         return ListedBelief(posterior, h.known[rows], h.recent[rows], z, widths, items=h.listing.Q[items])
-    return ModelBelief(posterior, h.known[rows], h.recent[rows], z, widths)
+    kind = ModelBelief if h.begun is None else BegunBelief
+    return kind(posterior, h.known[rows], h.recent[rows], z, widths)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Mask
 from belated.learner.counts import Counts
+from belated.learner.gp.beginning import Begun
 from belated.learner.gp.listed import Listing
 from belated.learner.gp.posterior import GP
 from belated.learner.gp.scale import Bounds, Scale
@@ -47,6 +48,7 @@ class History:
     counts: Counts | None = None  # of people by day; their rows here are gone
     scaled: bool = False  # whether y, lams and floor are on the model's scale already
     listing: Listing | None = None  # where the first rows are merged, and the belief is about pairs (gp/listed.py)
+    begun: Begun | None = None  # where the first rows of the belief are left out (gp/beginning.py)
 
     @property
     def known(self) -> Mask:
@@ -93,7 +95,8 @@ class History:
 
     def since(self, first: int) -> History:
         """The same without the queries before number `first`."""
-        columns = (each.name for each in fields(self) if each.name not in ("floor", "m", "counts", "scaled", "listing"))
+        others = ("floor", "m", "counts", "scaled", "listing", "begun")
+        columns = (each.name for each in fields(self) if each.name not in others)
         rows = self.number >= first
         return History(floor=self.floor, m=self.m, **{name: getattr(self, name)[rows] for name in columns})
 

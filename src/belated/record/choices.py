@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,32 +13,24 @@ from belated.learner.arrays import Array, Mask
 from belated.learner.blas import describe_versions, forget_threads, use_one_thread
 from belated.learner.choice.candidates import SAME
 from belated.learner.choice.decide import (
-    Condensed,
     FailureLog,
     adapt_silence,
     decide,
     decide_batch,
     decide_condensed,
-    is_fit_due,
-    make_gp,
-    may_condense,
     may_share_moment,
     measure_shortfall,
-    needs_fit,
     recall,
     summarise_ahead,
     try_refit,
 )
-from belated.learner.choice.fit_cost import is_affordable
 from belated.learner.choice.problem import Cache, Decision, Hyperparameters, Problem, Situation
 from belated.learner.gp.domain import Finite
-from belated.learner.gp.listed import Listing
-from belated.learner.gp.scale import Scale
-from belated.learner.gp.summary import SIZES, ChunkRunner
+from belated.learner.gp.summary import ChunkRunner
 from belated.learner.history import History
+from belated.record.condensing import condense_history, find_index, list_taken
 from belated.record.events import Asked, Event
 from belated.record.locks import run_in_children
-from belated.record.outcome_index import OutcomeIndex, count_chosen
 from belated.record.state import State
 from belated.results import Replay, WorstValue
 from belated.settings import Settings
@@ -81,10 +73,11 @@ def prepare_choice(
     z = state.encode_context(context)[1]
     rng, fits = _make_rng(state.settings.seed, state.next_number), list(state.fits)
     if (index := find_index(state)) is not None:
-        known = condense_history(state, index, now, z)
+        lent = state.table.lend_history(now, state.settings.patience.m, state.settings.late)
+        known = condense_history(state, index, now, z, lent.whole)
         if known is not None:
-            situation = describe_situation(state, z, fixed, count_chosen(index, z), list_taken(state, index, z))
-            lent = state.table.lend_history(now, state.settings.patience.m, state.settings.late)
+            turn, taken = index.arrived.count_chosen(z), list_taken(state, index, z)
+            situation = describe_situation(state, z, fixed, turn, taken)
             return partial(decide_condensed, state.problem, known, situation, fits, lent.whole, rng)
     history, situation = find_situation(state, now, z, fixed)
     return partial(decide, state.problem, history, situation, fits, rng)
@@ -108,87 +101,6 @@ def prepare_batch(
 def _make_rng(seed: int, number: int) -> np.random.Generator:
     """What the choice of a query draws from."""
     return np.random.default_rng([seed, number])
-
-
-def find_index(state: State) -> OutcomeIndex | None:
-    """The outcomes by query, where the next choice can rest on their sums."""
-    settings = state.settings
-    if settings.repeats == "never" or not may_condense(state.problem, state.next_number, state.fits):
-        return None
-    index = state.table.index_outcomes(state.problem.split)
-    if index is None or index.infeasible or (settings.late == "ignore" and True in index.late):
-        return None
-    return index
-
-
-def condense_history(state: State, index: OutcomeIndex, now: float, z: Array) -> Condensed | None:
-    """What the next choice knows, with one row for each query; None where it needs the whole history for a fit.
-
-    Beyond some thousands of queries the outcomes since some number of them are rows of their own: for a belief about
-    pairs (gp/listed.py) by that number, for a summary, which another outcome of an old query would make anew, since the
-    last fit."""
-    problem, last, t = state.problem, state.fits[-1], state.next_number
-    scale, lam = cast("Scale", last.scale), make_gp(problem, last, t).lam
-    out = index.list_out()
-    age, m = state.table.ages_of(out, now), state.settings.patience.m
-    contexts = index.list_contexts(z)
-    pairs = 0 if problem.Q is None else len(contexts) * len(problem.Q)
-    pairs = pairs if pairs <= SIZES.pairs else 0
-    tally = index.tally(int(np.sum(age <= m)), pairs)
-    due = is_fit_due(problem, tally, t, state.fits) and needs_fit(problem, tally, t)
-    if due and is_affordable(problem, tally, state.fits):
-        return None
-    column, listing = state.table.column, None
-    if len(index.members) <= SIZES.exact:
-        rows, y, noise = index.list_sums(scale, lam)
-        points, stand_for = column("point")[rows], np.array([len(each) for each in index.members])
-    else:
-        count = tally.heard // SIZES.merged * SIZES.merged if pairs else min(last.heard, tally.heard)
-        base, singles = index.list_base_sums(scale, lam, count), index.list_singles(scale, lam, count)
-        rows = np.concatenate([base.sums.first, singles.first])
-        y, noise = np.concatenate([base.sums.mean, singles.mean]), np.concatenate([base.sums.noise, singles.noise])
-        beyond = state.table.count_points() + np.arange(len(singles.first))
-        points = np.concatenate([column("point")[base.sums.first], beyond])
-        stand_for = np.concatenate([base.outcomes, np.ones(len(singles.first), dtype=np.intp)])
-        if problem.Q is not None and pairs:
-            merged, stepped = len(base.sums.first), len(singles.first) // SIZES.step * SIZES.step
-            listing = Listing(problem.Q, contexts, merged, stepped, SIZES.step)
-    known, silent = np.ones(len(rows), dtype=bool), np.zeros(len(out), dtype=bool)
-    every, seen, nobody = np.concatenate([rows, out]), np.concatenate([known, silent]), np.zeros_like(known)
-    bounds, extremes = problem.bounds, np.array([index.least, index.most])
-    on_model = scale.to_model if bounds.floor is None else scale.to_model_unbounded
-    unknown = np.full(len(out), np.nan)
-    history = History(
-        number=every + 1,
-        X=state.table.list_X(every),
-        point=np.concatenate([points, column("point")[out]]),
-        y=np.concatenate([y, unknown]),
-        seen=seen,
-        pending=np.concatenate([nobody, age <= m]),
-        infeasible=np.zeros_like(seen),
-        gone=np.zeros_like(seen),
-        recent=np.zeros_like(seen),
-        by_hand=column("by_hand")[every],
-        order=column("order")[every],
-        lams=np.concatenate([noise, unknown]),
-        floor=float(on_model(np.array(bounds.stand_in(extremes)))),
-        age=np.concatenate([np.full(len(rows), np.inf), age]),
-        m=m,
-        waited=np.full(len(every), np.nan),
-        arrived=seen,
-        late=np.zeros_like(seen),
-        scaled=True,
-        listing=listing,
-    )
-    return Condensed(history, np.concatenate([stand_for, silent]), extremes, due)
-
-
-def list_taken(state: State, index: OutcomeIndex, z: Array) -> Array:
-    """The queries that are not to be asked again now, in a context."""
-    split, X = state.problem.split, state.table.list_X(index.list_out())
-    if state.settings.repeats == "always":
-        X = X[:0]
-    return np.asarray(X[np.all(X[:, :split] == z, axis=1), split:])
 
 
 def decode_choice(settings: Settings, x: Array, fixed: Params | None) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from belated.record.events import (
 )
 from belated.record.kept_events import AskedEvents, Fetch, KeyedCalls, fetch_nothing
 from belated.record.locks import hold
+from belated.record.newest_index import NewestIndex
 from belated.record.outcome_index import OutcomeIndex
 from belated.record.statements import Statement, insert_statement, list_arrivals
 from belated.record.trial_record import TrialRecord
@@ -199,7 +200,7 @@ class TrialTable:
         self._statements: dict[int, Sequence[Statement]] = {}  # by row: their counts, by age
         self._arrivals: Counter[tuple[float, ...]] = Counter()  # of people counted: how many, by Counts.arrivals
         self._recent: RecentHistory | None = None  # known at the last choice, while only queries are asked since
-        self._index: OutcomeIndex | None = None  # made where it is needed; None: also after a correction
+        self._index: OutcomeIndex | NewestIndex | None = None  # made where it is needed; None: also after a correction
         self._lent: weakref.ref[LentHistory] | None = None
         self._reserve(32)
 
@@ -219,13 +220,14 @@ class TrialTable:
         }
         self._X: Array = grow(self.__dict__.get("_X"), (size, self.columns), float, math.nan)
         if self._index is not None:
-            self._index.columns = self._columns
+            self._index.arrived.columns = self._columns
 
     def fork(self, room: int = 0) -> TrialTable:
         """An independent copy, with room for some more."""
         other = copy(self)
         other.keys, other._news = self.keys.copy(), []
-        other._index = other._lent = None
+        other._index = None if self._index is None else self._index.fork()
+        other._lent = None
         other._asked, other._points = self._asked.copy(), dict(self._find_points())
         other._tell_keys, other._first = dict(self._tell_keys), dict(self._first)
         other._run, other._who = dict(self._run), dict(self._who)
@@ -469,7 +471,7 @@ class TrialTable:
         if self.takes_outcome(i):
             self._keep(i)
             self._hear(plain, i, m)
-            if self._index is not None and i in self._index.out:
+            if self._index is not None and i in self._index.arrived.out:
                 self._index.note_told(i)
             else:
                 self._index = None
@@ -763,12 +765,14 @@ class TrialTable:
         # what was told counts as heard, by its position, whatever the clock says
         return np.where(self.told, np.maximum(waited, self.column("delay")), waited)
 
-    def index_outcomes(self, split: int) -> OutcomeIndex | None:
-        """The outcomes by query, where there are many and they repeat; split is the number of columns of contexts."""
-        if self.count <= MANY or 2 * self.count_points() > self.count or self._statements:
+    def index_outcomes(self, split: int) -> OutcomeIndex | NewestIndex | None:
+        """The outcomes by query where they repeat, and else which are new; None where they are few, or a query is
+        infeasible. split is the number of columns of contexts."""
+        if self.count <= MANY or self._statements or np.any(self.column("infeasible")):
             return None
-        if self._index is None:
-            self._index = OutcomeIndex(self._columns, self._X, self.count, split)
+        kind = OutcomeIndex if 2 * self.count_points() <= self.count else NewestIndex
+        if not isinstance(self._index, kind):
+            self._index = kind(self._columns, self._X, self.count, split)
         return self._index
 
     def lend_history(self, now: float, m: float, late: Literal["use", "ignore"]) -> LentHistory:
@@ -781,6 +785,10 @@ class TrialTable:
     def list_X(self, rows: Indices) -> Array:
         """Context and query of some rows."""
         return np.asarray(self._X[rows])
+
+    def list_contexts(self, split: int) -> Array:
+        """The context of each trial, which has so many columns."""
+        return self._X[: self.count, :split]
 
     def ages_of(self, rows: Indices, now: float) -> Array:
         """The age of some queries that have no outcome."""

@@ -119,10 +119,10 @@ def test_chunks_may_be_summed_up_anywhere(begin):
     start = nothing.extend(POOL[:begin], NOISES[:begin], OUTCOMES[:begin]) if begin else nothing
     here, there = (start.extend(POOL[:60], NOISES[:60], OUTCOMES[:60], run) for run in (None, run_backwards))
     assert asked == {0: [16, 16, 16, 12], 24: [16, 12], 40: [12], 48: [12]}[begin]
-    assert_array_equal(here.noise, there.noise)
+    assert_array_equal(here.sums.noise, there.sums.noise)
     assert_array_equal(here.place, there.place)
     assert_array_equal(here.average(OUTCOMES[:60]), there.average(OUTCOMES[:60]))
-    assert_array_equal(nothing.extend(POOL[:60], NOISES[:60], OUTCOMES[:60]).noise, here.noise)
+    assert_array_equal(nothing.extend(POOL[:60], NOISES[:60], OUTCOMES[:60]).sums.noise, here.sums.noise)
 
 
 def test_gradients_are_differences():

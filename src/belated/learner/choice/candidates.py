@@ -19,6 +19,7 @@ from belated.learner.history import History
 from belated.learner.policies import Policy, Surface, find_scores, find_surface
 
 COUNTED = 10**6  # queries that are tried one by one when all the good ones are taken
+BEST, LAST = 4, 2  # queries near which a search looks: the best that were heard, and the last ones
 SAME = 1e-13  # two queries this close in every column are the same
 
 
@@ -95,8 +96,8 @@ def list_every_query(problem: Problem, situation: Situation) -> Array:
 def plan_search(problem: Problem, situation: Situation, belief: ChoiceBelief) -> Search:
     """Where to look in a space that cannot be listed: everywhere, near the best heard, and near the newest."""
     posterior = belief.posterior
-    best = belief.heard[np.argsort(-belief.means, kind="stable")[:4]]
-    anchors = posterior.X[np.union1d(best, posterior.place[-2:]), problem.split :]
+    best = belief.heard[np.argsort(-belief.means, kind="stable")[:BEST]]
+    anchors = posterior.X[np.union1d(best, posterior.place[-LAST:]), problem.split :]
     return Search(problem.compact, situation.given, np.where(np.isnan(situation.given), anchors, situation.given))
 
 

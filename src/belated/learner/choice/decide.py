@@ -498,7 +498,9 @@ def describe_summary(problem: Problem, belief: ChoiceBelief, known: Condensed | 
     if not M:
         return ""
     old = posterior.place < M
-    if known is None:
+    if len(posterior.old.ids):
+        outcomes = len(posterior.old.ids)
+    elif known is None:
         outcomes = int(np.sum(old))
     else:
         stand_for = dict(zip(known.history.number.tolist(), known.outcomes.tolist(), strict=True))

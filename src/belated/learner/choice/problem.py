@@ -139,14 +139,19 @@ def count_pairs(problem: Problem, h: History | Tally) -> int:
         return h.pairs
     if h.listing is not None:
         return h.listing.pairs
-    if problem.Q is None:
+    if h.begun is not None or problem.Q is None:
         return 0
-    most, contexts = SIZES.pairs // len(problem.Q), set[bytes]()
-    for x in h.X[group_rows(h.point).first, : problem.split] + 0.0:
-        contexts.add(x.tobytes())
-        if len(contexts) > most:
+    return pair_contexts(len(problem.Q), h.X[group_rows(h.point).first, : problem.split], SIZES.pairs)
+
+
+def pair_contexts(queries: int, Z: Array, most: int) -> int:
+    """How many pairs some contexts make with so many listed queries; 0 where there are more than that."""
+    contexts = set[bytes]()
+    for z in Z:
+        contexts.add((z + 0.0).tobytes())
+        if len(contexts) * queries > most:
             return 0
-    return max(len(contexts), 1) * len(problem.Q)
+    return max(len(contexts), 1) * queries
 
 
 @dataclass(frozen=True)

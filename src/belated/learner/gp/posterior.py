@@ -14,9 +14,9 @@ are summarised (summary.py): then the first rows of X are the centres, and their
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -27,7 +27,7 @@ from belated.learner.arrays import Array, Indices
 from belated.learner.gp.factor import BLOCK, Factor
 from belated.learner.gp.kernels import Kernel, Slope
 from belated.learner.gp.merging import MergedOutcomes, group_rows, merge_outcomes, number_points
-from belated.learner.gp.summary import SummaryStore, find_rows
+from belated.learner.gp.summary import CentreSums, SummaryStore, find_rows
 from belated.learner.gp.table import JITTERS, Table, compute_root
 
 ROUNDING = 1e-8  # a standard deviation of a difference below this (relative to the prior's) is rounding
@@ -48,6 +48,16 @@ class GP:
         return GrowingPosterior().condition(self, range(1, len(X) + 1), X, y_tilde, lams, Q)
 
 
+class OldOutcomes(NamedTuple):
+    """Outcomes that are summarised, and of which a posterior keeps no more."""
+
+    ids: NDArray[np.intp]  # their numbers
+    centres: NDArray[np.intp]  # those that are the nearest to one of them
+
+
+NOTHING_OLD = OldOutcomes(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
+
+
 @dataclass(frozen=True, eq=False)
 class Posterior:
     """A belief about f: mean, std, cov and draws at any points Q (q, D). It never changes: news makes a new one."""
@@ -62,6 +72,7 @@ class Posterior:
     place: NDArray[np.intp]  # the row of X that each outcome belongs to
     weights: Array  # what each outcome counts in ỹ
     summarised: Array = field(default_factory=lambda: np.empty((0, 0)))  # noise covariance of the first rows, if any
+    old: OldOutcomes = NOTHING_OLD  # beside those that have a number here, or instead of them
 
     @cached_property
     def _whitened(self) -> Array:
@@ -154,11 +165,19 @@ class Posterior:
 
     def _draw_noise(self, rng: Generator) -> Array:
         """ε ~ N(0, λ), from a draw for each outcome in the order of the numbers: that of the rows does not matter."""
-        rank = np.argsort(np.argsort(self.ids))
-        z, M = rng.standard_normal(len(rank))[rank], len(self.summarised)
+        z, M = self._draw_each(rng), len(self.summarised)
         noise = np.sqrt(self.lams) * np.bincount(self.place, np.sqrt(self.weights) * z, len(self.X))
         noise[:M] = compute_root(self.summarised) @ rng.standard_normal(M)
         return np.asarray(noise)
+
+    def _draw_each(self, rng: Generator) -> Array:
+        """A draw for each outcome, in the order of the numbers; 0 for those that are old."""
+        old, z = np.sort(self.old.ids, kind="stable"), np.zeros(len(self.ids))
+        new = self.place >= len(self.summarised) if len(old) else np.ones(len(self.ids), dtype=bool)
+        ids = self.ids[new]
+        rank = np.searchsorted(old, ids) + np.argsort(np.argsort(ids))
+        z[new] = rng.standard_normal(len(old) + len(ids))[rank]
+        return z
 
     def path(self, rng: Generator, scale: float = 1.0) -> Path:
         """f ~ GP(μ, scale² σ²) as a function, by pathwise conditioning of a random Fourier draw of the prior.
@@ -315,6 +334,14 @@ class Path:
         return value + np.cos(angle) @ self.amplitude, slope - (np.sin(angle) * self.amplitude) @ self.omega
 
 
+class NewestRows(NamedTuple):
+    """Rows that are not summarised: different queries, and what was heard at each."""
+
+    X: Array
+    mean: Array
+    noise: Array
+
+
 @dataclass
 class GrowingPosterior:
     """The factor (and table) of the last belief, kept so that the next one grows from it.
@@ -381,19 +408,18 @@ class GrowingPosterior:
         """The belief in which the first rows, `count` of them, are summarised around some of them."""
         outcomes = merged.mean[:count] - gp.mean
         summary = self.store.summarise(gp.kernel, X[:count], merged.noise[:count], outcomes, centres)
-        M = len(summary.Z)
-        self._grow(
-            gp.kernel,
-            np.vstack([summary.Z, X[count:]]),
-            np.concatenate([np.diag(summary.noise), merged.noise[count:]]),
-            Q,
-            summary.factor,
-        )
-        y = np.concatenate([gp.mean + summary.average(outcomes), merged.mean[count:]])
-        rows = np.concatenate([summary.place, np.arange(M, len(self.X))])
-        return Posterior(
-            gp, self.X, y, self.lams, self.factor, self.table, numbers, rows[place], merged.weights, summary.noise
-        )
+        rest = NewestRows(X[count:], merged.mean[count:], merged.noise[count:])
+        posterior = self.grow_on(gp, summary.sums, summary.average(outcomes), rest, Q)
+        rows = np.concatenate([summary.place, np.arange(len(summary.sums.Z), len(self.X))])
+        return replace(posterior, ids=numbers, place=rows[place], weights=merged.weights)
+
+    def grow_on(self, gp: GP, sums: CentreSums, average: Array, newest: NewestRows, Q: Array | None) -> Posterior:
+        """The belief of what old rows say about f at their centres, and of the newest rows; without the outcomes."""
+        X = np.vstack([sums.Z, newest.X])
+        self._grow(gp.kernel, X, np.concatenate([np.diag(sums.noise), newest.noise]), Q, sums.factor)
+        y = np.concatenate([gp.mean + average, newest.mean])
+        none = np.empty(0, dtype=np.intp)
+        return Posterior(gp, self.X, y, self.lams, self.factor, self.table, none, none, np.empty(0), sums.noise)
 
     def _grow(self, kernel: Kernel, X: Array, lams: Array, Q: Array | None, base: Factor) -> None:
         """Let the factor be that of these rows; `base` is the factor of the first ones."""

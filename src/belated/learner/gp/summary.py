@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import blas, lapack, solve_triangular
@@ -169,39 +170,38 @@ class Average:
     mean: Array
 
 
+class FurtherRows(NamedTuple):
+    """What more rows come to."""
+
+    sums: CentreSums
+    place: Indices  # the centre that is nearest to each of them
+    blocks: list[BlockSum]
+
+
 @dataclass(frozen=True, eq=False)
-class RowSummary:
-    """Some rows, and what they say about f at the centres. `extend` returns a longer one."""
+class CentreSums:
+    """What some rows say about f at the centres, without the rows themselves. `extend` returns that of more rows."""
 
     kernel: Kernel
     Z: Array
     root: Array  # R
-    X: Array
-    lams: Array
     whole: Array  # G of the chunks that are complete
     newest: Array  # G of the blocks after them
-    place: Indices  # the centre that is nearest to each row                  (n,)
+    count: int  # of the rows
     sizes: Sizes
-    sums: dict[int, BlockSum] = field(default_factory=dict)  # kept from belief to belief, by block
-    averages: list[Average] = field(default_factory=list)  # the last one
 
     @classmethod
-    def begin(cls, kernel: Kernel, Z: Array, sizes: Sizes) -> RowSummary:
-        """A summary of no row."""
-        nothing, nobody = np.zeros((len(Z), len(Z))), np.empty(0, dtype=np.intp)
-        return cls(kernel, Z, _compute_root(kernel, Z), Z[:0], np.empty(0), nothing, nothing, nobody, sizes)
+    def begin(cls, kernel: Kernel, Z: Array, sizes: Sizes) -> CentreSums:
+        """The sums of no row."""
+        nothing = np.zeros((len(Z), len(Z)))
+        return cls(kernel, Z, _compute_root(kernel, Z), nothing, nothing, 0, sizes)
 
-    def begins(self, X: Array, lams: Array) -> bool:
-        """Whether its rows are the first of these."""
-        n = len(self.X)
-        return n <= len(X) and np.array_equal(self.lams, lams[:n]) and np.array_equal(self.X, X[:n])
-
-    def extend(self, X: Array, lams: Array, y: Array, run: ChunkRunner | None = None) -> RowSummary:
-        """The summary of all of these rows, which begin with its own, with their outcomes less the mean.
+    def extend(self, X: Array, lams: Array, y: Array, run: ChunkRunner | None = None) -> FurtherRows:
+        """The sums of its rows and of these, which come after them, with their outcomes less the mean.
 
         `run` sums up the chunks, in order as `map` does; None: here, one after the other."""
-        n, length, nothing = len(self.X), self.sizes.block * self.sizes.chunk, np.zeros_like(self.root)
-        bounds = [n, *range(n // length * length + length, len(X), length), len(X)]
+        n, length, nothing = self.count, self.sizes.block * self.sizes.chunk, np.zeros_like(self.root)
+        bounds = [0, *range(length - n % length, len(X), length), len(X)]
         chunks = [
             RowChunk(self.kernel, self.Z, X[start:end], lams[start:end], y[start:end], self.sizes.block)
             for start, end in pairwise(bounds)
@@ -209,16 +209,20 @@ class RowSummary:
         begun = 1 if n % length else 0  # a chunk of which some rows are summed up already
         further = chunks[begun:]
         rest = run(sum_chunk, further) if run else (_sum_blocks(each, self.root, nothing) for each in further)
-        whole, newest, places, sums = self.whole, self.newest, [self.place], dict(self.sums)
+        whole, newest, places, blocks = self.whole, self.newest, list[Indices](), list[BlockSum]()
         for done in chain((_sum_blocks(each, self.root, newest) for each in chunks[:begun]), rest):
             newest = done.G
             places.append(done.place)
-            sums.update(enumerate(done.sums, n // self.sizes.block))
+            blocks.extend(done.sums)
             n += len(done.place)
             if n % length == 0:
                 whole, newest = whole + newest, nothing
-        place, averages = np.concatenate(places), list(self.averages)
-        return replace(self, X=X, lams=lams, whole=whole, newest=newest, place=place, sums=sums, averages=averages)
+        return FurtherRows(replace(self, whole=whole, newest=newest, count=n), np.concatenate(places), blocks)
+
+    def sum_block(self, X: Array, lams: Array, y: Array) -> BlockSum:
+        """b of a block of its rows, with other outcomes."""
+        V, noise, _ = _project(self.kernel, self.Z, self.root, X, lams)
+        return BlockSum(y.copy(), V @ (y / noise))
 
     @cached_property
     def _root_of_G(self) -> Array:
@@ -239,23 +243,68 @@ class RowSummary:
         """L Lᵀ = k(Z, Z) + R G⁻¹ Rᵀ."""
         return Factor.compute(self.kernel(self.Z, self.Z) + self.noise)
 
+    def average(self, b: Array) -> Array:
+        """R G⁻¹ b: what the rows say of f(Z)                                                               (M,)."""
+        return np.asarray(self.root @ lapack.dpotrs(self._root_of_G, b, lower=1)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class RowSummary:
+    """Some rows, and what they say about f at the centres. `extend` returns a longer one."""
+
+    sums: CentreSums
+    X: Array
+    lams: Array
+    place: Indices  # the centre that is nearest to each row                  (n,)
+    blocks: dict[int, BlockSum] = field(default_factory=dict)  # kept from belief to belief
+    averages: list[Average] = field(default_factory=list)  # the last one
+
+    @classmethod
+    def begin(cls, kernel: Kernel, Z: Array, sizes: Sizes) -> RowSummary:
+        """A summary of no row."""
+        return cls(CentreSums.begin(kernel, Z, sizes), Z[:0], np.empty(0), np.empty(0, dtype=np.intp))
+
+    def is_around(self, kernel: Kernel, Z: Array) -> bool:
+        """Whether these are its centres."""
+        return self.sums.kernel == kernel and np.array_equal(self.sums.Z, Z)
+
+    def begins(self, X: Array, lams: Array) -> bool:
+        """Whether its rows are the first of these."""
+        n = len(self.X)
+        return n <= len(X) and np.array_equal(self.lams, lams[:n]) and np.array_equal(self.X, X[:n])
+
+    def extend(self, X: Array, lams: Array, y: Array, run: ChunkRunner | None = None) -> RowSummary:
+        """The summary of all of these rows, which begin with its own, with their outcomes less the mean; `run` as in
+        CentreSums."""
+        n = len(self.X)
+        sums, place, more = self.sums.extend(X[n:], lams[n:], y[n:], run)
+        place, blocks = np.concatenate([self.place, place]), dict(self.blocks)
+        blocks.update(enumerate(more, n // sums.sizes.block))
+        return RowSummary(sums, X, lams, place, blocks, list(self.averages))
+
+    def sum_outcomes(self, y: Array) -> Array:
+        """b of all rows, for their outcomes less the mean                                                  (M,)."""
+        return self._average(y).b
+
     def average(self, y: Array) -> Array:
-        """R G⁻¹ b: what the rows say of f(Z), for their outcomes less the mean                            (M,)."""
-        b, first = np.zeros(len(self.Z)), 0
+        """R G⁻¹ b: what the rows say of f(Z), for their outcomes less the mean                             (M,)."""
+        return self._average(y).mean
+
+    def _average(self, y: Array) -> Average:
+        b, first, length = np.zeros(len(self.sums.Z)), 0, self.sums.sizes.block
         if self.averages and np.array_equal(self.averages[0].y, y[: len(self.averages[0].y)]):
             known = self.averages[0]
             if len(known.y) == len(y):
-                return known.mean
-            b, first = known.b, len(known.y) // self.sizes.block
-        for i, start in enumerate(range(first * self.sizes.block, len(y), self.sizes.block), first):
-            rows = slice(start, start + self.sizes.block)
-            if i not in self.sums or not np.array_equal(self.sums[i].y, y[rows]):
-                V, noise, _ = _project(self.kernel, self.Z, self.root, self.X[rows], self.lams[rows])
-                self.sums[i] = BlockSum(y[rows].copy(), V @ (y[rows] / noise))
-            b = b + self.sums[i].b
-        mean = np.asarray(self.root @ lapack.dpotrs(self._root_of_G, b, lower=1)[0])
-        self.averages[:] = [Average(y.copy(), b, mean)]
-        return mean
+                return known
+            b, first = known.b, len(known.y) // length
+        for i, start in enumerate(range(first * length, len(y), length), first):
+            rows = slice(start, start + length)
+            if i not in self.blocks or not np.array_equal(self.blocks[i].y, y[rows]):
+                self.blocks[i] = self.sums.sum_block(self.X[rows], self.lams[rows], y[rows])
+            b = b + self.blocks[i].b
+        average = Average(y.copy(), b, self.sums.average(b))
+        self.averages[:] = [average]
+        return average
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,8 +343,7 @@ class SummaryStore:
 
         y   their outcomes less the mean, so that their sums are computed together with the rest"""
         Z = X[centres if len(centres) else self._choose_first(kernel, X, lams)]
-        same = [each for each in self.kept if each.kernel == kernel and np.array_equal(each.Z, Z)]
-        own = [each for each in same if each.begins(X, lams)]
+        own = [each for each in self.kept if each.is_around(kernel, Z) and each.begins(X, lams)]
         longest = max(own, key=lambda each: len(each.X)) if own else RowSummary.begin(kernel, Z, self.sizes)
         summary = longest if len(longest.X) == len(X) else longest.extend(X, lams, y, self.run)
         self.kept = [summary, *(each for each in self.kept if each is not summary)][:KEPT]
