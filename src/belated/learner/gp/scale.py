@@ -22,7 +22,7 @@ LARGEST = float(np.finfo(np.float64).max)
 LARGEST_LOG = float(np.log(LARGEST))
 INTERVAL = 1.6448536269514722  # standard deviations to each side: 90 %
 OUTSIDE = 0.05  # of the probability, on each side of an interval
-LEAST_STD = 1e-6  # of log v, for its interval: nothing overflows
+LEAST_STD, ONE_CONVERSION = 1e-6, 1.0  # of log v, for its interval: nothing overflows
 LEAST = -10.0  # widths below the median, on the robust scale
 
 
@@ -72,7 +72,8 @@ class RateScale:
 
     What some conversions say about their rate is a gamma distribution. The one that has the mean exp(μ), where log v is
     most likely μ, and σ from the curvature there, is Gamma(1/σ²): with k conversions σ² is 1/k. Its interval reaches
-    farther down than up, on the scale of log v."""
+    farther down than up, on the scale of log v. What is less than one conversion, σ² > 1, comes from other queries and
+    from the doubt about delays: a factor that may be normal on that scale, and widens both ends."""
 
     doubt: float
 
@@ -87,9 +88,14 @@ class RateScale:
 
     def describe(self, mean: Array, std: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, std and the ends of the interval of v."""
-        center, shape = np.exp(mean), 1.0 / np.square(np.maximum(std, LEAST_STD))
-        low, high = (center * gammaincinv(shape, p) / shape for p in (OUTSIDE, 1.0 - OUTSIDE))
-        return center, center * std, low, high
+        counted = np.clip(std, LEAST_STD, ONE_CONVERSION)
+        beside, shape = INTERVAL**2 * (np.square(std) - np.square(np.minimum(std, counted))), 1.0 / np.square(counted)
+        down, up = (np.log(gammaincinv(shape, p) / shape) for p in (OUTSIDE, 1.0 - OUTSIDE))
+        ends = np.clip(
+            (mean - np.hypot(down, np.sqrt(beside)), mean + np.hypot(up, np.sqrt(beside))), -LARGEST_LOG, LARGEST_LOG
+        )
+        center = np.exp(mean)
+        return center, center * std, *np.exp(ends)
 
 
 @dataclass(frozen=True)
