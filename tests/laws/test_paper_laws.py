@@ -103,8 +103,25 @@ def matern(P, lengthscale):
 # The paper
 
 
-def transcribed(name, world, K, *, m=math.inf, lam=0.05, beta=1.0, seed=0, start=0, floor=0.0, ceiling=1.0, fits=None):
-    """x_1 … x_T as rows of P. Eq. (1), (2), (3); ties to the lowest row. `fits`: hyperparameters by t, for K and λ."""
+def transcribed(
+    name,
+    world,
+    K,
+    *,
+    m=math.inf,
+    lam=0.05,
+    beta=1.0,
+    seed=0,
+    start=0,
+    floor=0.0,
+    ceiling=1.0,
+    fits=None,
+    hallucinate=False,
+):
+    """x_1 … x_T as rows of P. Eq. (1), (2), (3); ties to the lowest row. `fits`: hyperparameters by t, for K and λ.
+
+    `hallucinate`: the SDF pair with the footnote of Section 3.1, the posterior mean in the place of 0 up to the age m;
+    such a datum moves σ and not μ. Older ones that were not heard are left out."""
     sdf, thompson, x = name in SDF, "TS" in name, []
     for t in range(1, T + 1):
         if fits is not None and t in fits:
@@ -116,9 +133,12 @@ def transcribed(name, world, K, *, m=math.inf, lam=0.05, beta=1.0, seed=0, start
         y_tilde = censored(world.f[X] + world.noise[here], seen, floor, ceiling)
         lam_t = lam if T_t is None else 1 + 2 / T_t
         # SDF: everything from all queries. Hallucination: σ from all, μ from the heard. Ignoring: both from the heard.
-        for_mean = X if sdf else X[seen]
+        zeros = sdf and not hallucinate
+        for_mean = X if zeros else X[seen]
         for_std = X[seen] if name in ("GP-UCB", "asy-TS") and t - first >= start else X
-        mu = weights(K, for_mean, lam_t) @ (y_tilde if sdf else y_tilde[seen])
+        if hallucinate:
+            for_std = X[seen | (age <= m)]
+        mu = weights(K, for_mean, lam_t) @ (y_tilde if zeros else y_tilde[seen])
         W = weights(K, for_std, lam_t)
         cov = K - W @ K[for_std]
         sigma = np.sqrt(np.diag(cov))
@@ -200,7 +220,9 @@ def asked(name, world, kernel, *, lam=0.05, beta=1.0, start=0, **how):
     return driven(paper(name, kernel=kernel, lam=given, beta=beta, refit_every=None, start=start), world, **how)[0]
 
 
-def driven(algorithm, world, *, m=math.inf, seed=0, goal="maximize", floor=0.0, ceiling=1.0, initial=None):
+def driven(
+    algorithm, world, *, m=math.inf, seed=0, goal="maximize", floor=0.0, ceiling=1.0, initial=None, silence=None
+):
     """x_1 … x_T as rows of P, and the study. What comes in one round is told in a shuffled order, late is told late."""
     clock, sign = Clock(), 1.0 if goal == "maximize" else -1.0
     patience = {} if math.isinf(m) else {"patience": m if world.started is None else f"{m}s"}
@@ -211,6 +233,7 @@ def driven(algorithm, world, *, m=math.inf, seed=0, goal="maximize", floor=0.0, 
         floor=None if floor is None else sign * floor,
         ceiling=None if ceiling is None else sign * ceiling,
         algorithm=algorithm,
+        silence=silence,
         initial=initial,
         seed=seed,
         clock=clock,
@@ -359,6 +382,17 @@ def test_with_patience_by_the_clock(name, m, seed):
     assert np.any(np.tril(world.age == m, -1))
     assert np.any(np.tril(world.age == world.delay, -1))
     assert asked(name, world, KERNEL, m=m, seed=seed) == transcribed(name, world, se(world.P, L), m=m, seed=seed)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("name", "m"), with_patience(SDF, ms=(3, 8, 100)))
+def test_with_the_posterior_mean_in_the_place_of_zeros(name, m, seed):
+    """The footnote of Section 3.1, when asked for by silence="unknown"."""
+    world = a_world(seed)
+    K = se(world.P, L)
+    chosen = asked(name, world, KERNEL, m=m, seed=seed, silence="unknown")
+    assert chosen == transcribed(name, world, K, m=m, seed=seed, hallucinate=True)
+    assert chosen != transcribed(name, world, K, m=m, seed=seed)
 
 
 @pytest.mark.parametrize("start", [1, 9])
