@@ -61,6 +61,26 @@ def test_the_kept_counts_are_of_every_query_that_can_be_replayed() -> None:
         ]
 
 
+def test_the_kept_shares_within_one_percent_of_the_maximum() -> None:
+    """By method and phase: queries, and how many are near the maximum with one fit and with the best of 20."""
+    near: dict[tuple[str, str], list[int]] = {}
+    queries: dict[tuple[str, str], list[int]] = {}
+    counts = read_counts(Path(__file__).resolve().parents[2] / KEPT / REPLAYED)
+    for method, phase in {(count.method, count.phase) for count in counts}:
+        for tries in replay_counts.TRIES:
+            found = [count for count in counts if count[:3] == (tries, method, phase)]
+            near.setdefault((method, phase), []).append(sum(count.near_maximum for count in found))
+            queries.setdefault((method, phase), []).append(sum(count.queries for count in found))
+    assert {kind: [numbers[0], *near[kind]] for kind, numbers in queries.items() if len(set(numbers)) == 1} == {
+        ("GP-BUCB", "unfitted"): [90, 90, 90],
+        ("GP-BUCB", "fitted"): [850, 771, 845],
+        ("GP-UCB", "unfitted"): [90, 90, 90],
+        ("GP-UCB", "fitted"): [850, 850, 850],
+        ("GP-UCB-SDF", "zeros"): [50, 50, 50],
+        ("GP-UCB-SDF", "fitted"): [950, 899, 927],
+    }
+
+
 @needs_data(QUERIES)
 def test_a_published_run_is_counted() -> None:
     counts = run_job(ReplayJob(method="GP-UCB", run=2, tries=1))
