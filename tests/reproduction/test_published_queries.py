@@ -30,6 +30,7 @@ from reproduction.published_queries import (
     replay_stretch,
 )
 from reproduction.released_program import UNFITTED, ReleasedProgram
+from reproduction.report.audit import WITH_FORMER_LENGTHSCALE
 from tests.reproduction.needs_data import needs_data
 
 QUERIES = "svm_reference_queries.csv.gz"
@@ -138,6 +139,22 @@ def test_all_choices_of_an_unfitted_gp_agree_and_with_another_lengthscale_none(m
         with use_one_thread():
             other, _ = replay_stretch(run, GP(SE(1.0, 1.0), 1.0), None, range(10, 20))
         assert sum(query.agrees for query in other) == 0
+
+
+@needs_data(QUERIES)
+def test_with_the_former_lengthscale_the_weaker_measure_takes_in_some() -> None:
+    """Within 1 % of the maximum, and within 1 % of the spread: what the report says beside the audit's count."""
+    former = GP(SE(1.0, 1.0), 1.0)
+    with use_one_thread():
+        queries = [
+            query
+            for method in BASELINES
+            for number in range(10)
+            for query in replay_stretch(load()[method, number], former, None, range(10, 20))[0]
+        ]
+    assert len(queries) == 180
+    counted = sum(query.near_maximum for query in queries), sum(query.agrees for query in queries)
+    assert counted == WITH_FORMER_LENGTHSCALE
 
 
 @needs_data(QUERIES)

@@ -68,10 +68,11 @@ def test_the_kept_runs_match_the_audit_as_the_report_says(kept: Archive) -> None
         *list_zeros_rows(group_measurements(r for r in kept.measurements if r.experiment == pending_zeros.EXPERIMENT)),
         make_beta_row(),
     ]
-    assert len(rows) == 21
+    assert len(rows) == 22
     by_word = {word: [row.audit for row in rows if row.word == word] for word in {row.word for row in rows}}
-    assert set(by_word) == {"matched", "matched in kind"}
+    assert set(by_word) == {"matched", "matched in kind", "contradicted"}
     assert by_word["matched in kind"] == ["10 of 10"]
+    assert by_word["contradicted"] == ["0 of 180"]
 
 
 def test_without_runs_there_is_no_section(kept: Archive) -> None:
