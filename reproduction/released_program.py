@@ -24,6 +24,7 @@ The queries of the authors' runs agree: see published_queries, which replays the
 
 What the released program does not have, done in its spirit:
 - Contexts are further columns of the GP's input, under the same isotropic kernel; a query is sought in the given one.
+- A fit looks at 300 outcomes at most, spread evenly over the order of asking, as ours do.
 - A list is searched as a whole, in random order; of equal queries the first drawn is taken.
 - Integers are searched as if continuous, and rounded.
 """

@@ -15,7 +15,8 @@ READINGS: tuple[Text, ...] = (
     (
         Code("released"),
         ": what the authors' program does, its start and its slips included. It was released for the SVM panels; in "
-        "the others its rules are carried over.",
+        "the others its rules are carried over: contexts are further coordinates with the same lengthscale, a list is "
+        "searched as a whole, whole numbers are rounded.",
     ),
 )
 SAID: tuple[Text, ...] = (
@@ -41,6 +42,10 @@ OPEN: tuple[Text, ...] = (
     (
         "One lengthscale per coordinate or one for all, bounds and priors, whether λ is fitted. Here: one per "
         "coordinate, λ is fitted; the released program has one for all."
+    ),
+    (
+        "How many outcomes a fit looks at. Here up to 300, and of more 300 that are spread evenly over the order of "
+        "asking: this concerns Figure 4 alone, in every reading."
     ),
     (
         "How queries start. Here: five space-filling ones, whose outcomes are delayed too, and iteration 1 is after "

@@ -150,6 +150,10 @@ def _make_pooled_section(judged: Sequence[JudgedPanel], reading: str, pooled: di
         ),
         tabulate_pooled(pooled),
         Heading("All effects", 3),
+        Paragraph(
+            f"Every comparison of an SDF method with a baseline, in the reading {reading}. Panels without baselines "
+            "are in the table of claims alone."
+        ),
         Picture(PICTURE, "All effects with 95 % intervals", draw_effects(judged, reading)),
     ]
 

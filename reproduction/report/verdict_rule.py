@@ -5,8 +5,9 @@ from __future__ import annotations
 from reproduction.report.document import Strong, Text
 
 PAIRS = (
-    "The rule was written down before the runs that it judges. Within a panel the runs of a seed are a pair: they have "
-    "the same objective, the same noise and, where the delays have the same law, the same delays."
+    "The rule was written down before the runs that it judges, but for those that the appendix calls older. Within a "
+    "panel the runs of a seed are a pair: they have the same objective, the same noise and, where the delays have the "
+    "same law, the same delays."
 )
 RULE: tuple[Text, ...] = (
     (

@@ -9,8 +9,8 @@ import pytest
 
 from reproduction.archive import COSTS, CURVES, PROVENANCE, Archive, Provenance, read_archive, write_archive
 from reproduction.commands import KEPT
-from reproduction.curves import Curves
-from reproduction.panels import BEYOND, PANELS, Claim
+from reproduction.curves import PUBLISHED, CurveKey, Curves
+from reproduction.panels import ALL_PANELS, BEYOND, PANELS, Claim
 from reproduction.report.document import Block, Heading, Paragraph, TableBlock, extract_text, make_slug
 from reproduction.report.markdown import render_markdown
 from reproduction.report.naming import format_title
@@ -178,6 +178,19 @@ def test_the_kept_report_is_made_of_the_kept_curves(kept: list[Block]) -> None:
     made, there = render_markdown(kept, RESULTS), (ROOT / KEPT.parent / TEXT).read_text(encoding="utf-8")
     assert made.splitlines() == there.splitlines()
     assert made == there
+
+
+def test_the_kept_runs_are_as_many_and_as_long_as_their_panels_say() -> None:
+    archive = read_archive(ROOT / KEPT)
+    wanted = {
+        CurveKey(panel.name, curve.key, reading): (tuple(range(runs)), panel.iterations)
+        for panel in ALL_PANELS.values()
+        for reading, runs in panel.runs.items()
+        for curve in panel.curves
+    }
+    kept = {key: (tuple(line.seeds), int(line.iterations[-1])) for key, line in archive.curves.items()}
+    assert {key: found for key, found in kept.items() if key.reading != PUBLISHED} == wanted
+    assert not any("not complete" in note for note in archive.provenance.notes)
 
 
 def test_no_table_of_the_kept_report_is_too_wide(kept: list[Block]) -> None:
