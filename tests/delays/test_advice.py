@@ -336,9 +336,13 @@ def follow_advice(word: str) -> dict[str, Any]:
 
 @cache
 def live_alone(word: str, batch: int) -> Study:
-    """A study in memory, with one handle, played to the end once for all places; nobody changes it."""
+    """A study in memory, with one handle, played to the end once for all places; nobody changes it.
+
+    A second later no trial is as old as its patience: a handle at a server reads a clock that goes on."""
     alone = Place(None)
-    return lived(alone.create("one", **follow_advice(word)), lambda study: study, batch, alone.clock)
+    study = lived(alone.create("one", **follow_advice(word)), lambda study: study, batch, alone.clock)
+    alone.clock.now += 1.0
+    return study
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -350,6 +354,7 @@ def test_restarts_handles_and_replays_agree(place: Place, batch: int, word: str)
     three = place.create("three", **follow_advice(word))
     pair = [three, place.another(three)]
     lived(three, lambda study: pair[pair.index(study) - 1], batch, place.clock)
+    place.clock.now += 1.0
     assert changes(one)
     assert list_events(one) == list_events(two) == list_events(three)
     assert one.trials() == two.trials() == pair[0].trials() == pair[1].trials()
