@@ -283,6 +283,24 @@ def test_of_several_kernels_the_likeliest_is_taken(true):
         assert found == fit(replace(settings, kernel=type(true)(0.2)), start, X, y, np.full(300, np.nan))
 
 
+def test_more_outcomes_than_a_fit_looks_at_say_which_kernel_it_is():
+    """600 outcomes of a rough function, which 300 of them do not yet tell from a smooth one."""
+    X, rng = np.linspace(0.0, 1.0, 600)[:, None], np.random.default_rng(5)
+    y = np.linalg.cholesky(Matern12(0.3)(X, X) + 0.3 * np.eye(600)) @ rng.standard_normal(600)
+    settings, start, lams = FitSettings(SE(0.2), (0,), lam=0.3), GP(SE(0.2), 0.3), np.full(600, np.nan)
+    kernels = (Matern52(0.2), Matern12(0.2))
+    half = slice(None, None, 2)
+    assert isinstance(fit_likeliest(settings, kernels, start, X[half], y[half], lams[half]).kernel, Matern52)
+    assert isinstance(fit_likeliest(settings, kernels, start, X, y, lams).kernel, Matern12)
+
+
+def test_the_value_alone_is_the_value_with_its_gradient():
+    X, y = sample(30)
+    objective = NegativeLogPosterior(FitSettings(KERNELS["SE"], GROUPS), X, y, noises("some", 30))
+    theta = objective.isotropic(0.3)
+    assert objective.evaluate(theta) == pytest.approx(objective(theta)[0], rel=1e-13)
+
+
 def test_a_weak_belief_decides_where_the_outcomes_say_nothing():
     """Three outcomes far apart: with a belief the lengthscale stays near it."""
     X, y = np.array([[0.0], [0.5], [1.0]]), np.array([0.3, -0.2, 0.1])

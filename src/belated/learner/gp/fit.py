@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,10 @@ from belated.learner.gp.merging import MergedOutcomes, group_rows, merge_outcome
 from belated.learner.gp.posterior import GP
 
 MOST = 300  # outcomes a fit looks at: above, as many spread evenly over the order of asking
+COMPARED = 1000  # and outcomes by which fits with several kernels are compared
 FEWEST = 3  # outcomes below which there is nothing to fit
 LOG_2 = float(np.log(2.0))
+IMPOSSIBLE = 1e25  # the value at a θ where nothing can be computed
 LENGTHSCALE = (0.005, 10.0)
 VARIANCE = (1e-3, 1e2)
 LAM = (1e-6, 1.0)
@@ -60,9 +62,9 @@ class FitSettings:
     contexts: int = 0  # coordinates of the context, which come first
 
 
-def choose_rows(n: int) -> NDArray[np.intp]:
+def choose_rows(n: int, most: int = MOST) -> NDArray[np.intp]:
     """The rows a fit looks at."""
-    return np.arange(n) if n <= MOST else np.linspace(0, n - 1, MOST).round().astype(np.intp)
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
 
 
 def fit(settings: FitSettings, start: GP, X: Array, y: Array, lams: Array, shares: Array | None = None) -> GP:
@@ -71,8 +73,14 @@ def fit(settings: FitSettings, start: GP, X: Array, y: Array, lams: Array, share
 
 
 def fit_likeliest(settings: FitSettings, kernels: Sequence[Kernel], start: GP, X: Array, y: Array, lams: Array) -> GP:
-    """The fit with the kernel that is most likely; before any outcome each is half as likely as the one before it."""
+    """The fit with the kernel that is most likely; before any outcome each is half as likely as the one before it.
+
+    Which kernel it is takes more outcomes to say than its lengthscales, and one evaluation of each."""
     found = [find_fit(replace(settings, kernel=each), start, X, y, lams) for each in kernels]
+    if len(X) > MOST and len(kernels) > 1:
+        rows = choose_rows(len(X), COMPARED)
+        wider = [NegativeLogPosterior(replace(settings, kernel=k), X[rows], y[rows], lams[rows]) for k in kernels]
+        found = [(each.evaluate(each.pack(gp)), gp) for each, (_, gp) in zip(wider, found, strict=True)]
     return min((value + place * LOG_2, place, gp) for place, (value, gp) in enumerate(found))[2]
 
 
@@ -96,6 +104,16 @@ def find_fit(
         if np.isfinite(found.fun) and found.fun < best_value - 1e-9:
             best_value, best = found.fun, found.x
     return best_value, objective.unpack(best)
+
+
+class Factorized(NamedTuple):
+    """-log p(y | X, θ) - log p(θ), and what it was computed from."""
+
+    value: float
+    chol: Array  # of C between the points
+    alpha: Array  # C⁻¹ (ȳ - m)
+    merged: MergedOutcomes
+    noise: Array  # r
 
 
 class NegativeLogPosterior:
@@ -151,20 +169,20 @@ class NegativeLogPosterior:
         chol, failed = lapack.dpotrf(kernel(self.X, self.X) + np.diag(merged.noise), lower=1)
         return GP(kernel, lam) if failed else GP(kernel, lam, _fit_mean(chol, merged.mean))
 
+    def evaluate(self, theta: Array) -> float:
+        """The value alone."""
+        kernel, lam = self._unpack(theta)
+        there = self._factorize(theta, kernel(self.X, self.X), lam)
+        return IMPOSSIBLE if there is None or not np.isfinite(there.value) else there.value
+
     def __call__(self, theta: Array) -> tuple[float, Array]:
         kernel, lam = self._unpack(theta)
-        X, n, D = self.X, len(self.y), len(self.groups)
+        X, D = self.X, len(self.groups)
         K, slopes = kernel.slopes(X, X)
-        noise = self._noise(lam)
-        merged = merge_outcomes(self.grouping, self.y, noise)
-        chol, failed = lapack.dpotrf(K + np.diag(merged.noise), lower=1, clean=1)
-        if failed or not np.all(np.isfinite(chol)):
-            return 1e25, np.zeros(len(theta))
-        m = _fit_mean(chol, merged.mean) if self.settings.mean == "constant" else 0.0
-        residual = merged.mean - m
-        alpha = lapack.dpotrs(chol, residual, lower=1)[0]
-        value = 0.5 * float(residual @ alpha) + float(np.sum(np.log(np.diag(chol)))) + 0.5 * n * np.log(2.0 * np.pi)
-        value += self._compare_with_merged(noise, merged)
+        there = self._factorize(theta, K, lam)
+        if there is None:
+            return IMPOSSIBLE, np.zeros(len(theta))
+        value, chol, alpha, merged, noise = there
         inverse = lapack.dpotri(chol, lower=1)[0]
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         G = inverse - np.outer(alpha, alpha)  # ∂value/∂K = G / 2
@@ -188,12 +206,28 @@ class NegativeLogPosterior:
         out = np.array(gradient)
         for i, belief in enumerate(self.beliefs):
             if belief is not None:
-                z = (theta[i] - belief[0]) / belief[1]
-                value += 0.5 * z * z
-                out[i] += z / belief[1]
+                out[i] += (theta[i] - belief[0]) / belief[1] / belief[1]
         if not (np.isfinite(value) and np.all(np.isfinite(out))):
-            return 1e25, np.zeros(len(theta))
+            return IMPOSSIBLE, np.zeros(len(theta))
         return value, out
+
+    def _factorize(self, theta: Array, K: Array, lam: float) -> Factorized | None:
+        """The value, and what its gradient needs; None where K cannot be factored."""
+        noise = self._noise(lam)
+        merged = merge_outcomes(self.grouping, self.y, noise)
+        chol, failed = lapack.dpotrf(K + np.diag(merged.noise), lower=1, clean=1)
+        if failed or not np.all(np.isfinite(chol)):
+            return None
+        m = _fit_mean(chol, merged.mean) if self.settings.mean == "constant" else 0.0
+        residual = merged.mean - m
+        alpha = lapack.dpotrs(chol, residual, lower=1)[0]
+        value = 0.5 * float(residual @ alpha) + float(np.sum(np.log(np.diag(chol))))
+        value += 0.5 * len(self.y) * np.log(2.0 * np.pi)
+        value += self._compare_with_merged(noise, merged)
+        for each, belief in zip(theta, self.beliefs, strict=True):
+            if belief is not None:
+                value += 0.5 * ((each - belief[0]) / belief[1]) ** 2
+        return Factorized(value, chol, alpha, merged, noise)
 
     def _unpack(self, theta: Array) -> tuple[Kernel, float]:
         kernel, lam = self.settings.kernel, self.settings.lam
