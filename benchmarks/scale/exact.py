@@ -8,17 +8,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from unittest.mock import patch
 
-from belated.learner.gp.summary import SIZES
+from belated.learner.gp.summary import Sizes
 
-ALL_EXACT = replace(SIZES, exact=10**9)
+ENDLESS = 10**9  # rows
 
 
 @contextmanager
 def keep_exact() -> Iterator[None]:
-    """Inside, no belief of this process is summarised. A study that is used inside is not to be used outside."""
+    """Inside, no belief of this process is summarised.
+
+    A study has its sizes from when it is made: it is made, used and left inside."""
     ours = [module for name, module in sys.modules.items() if name.startswith("belated.")]
     with ExitStack() as stack:
         for module in ours:
-            if getattr(module, "SIZES", None) is SIZES:
-                stack.enter_context(patch.object(module, "SIZES", ALL_EXACT))
+            sizes = getattr(module, "SIZES", None)
+            if isinstance(sizes, Sizes):
+                stack.enter_context(patch.object(module, "SIZES", replace(sizes, exact=ENDLESS)))
         yield

@@ -20,7 +20,6 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -73,7 +72,8 @@ class PairRow:
     approximate: float
     exact_cpu: float  # seconds of CPU per round
     approximate_cpu: float
-    centres: int  # of the newest fit
+    summarised: int  # rounds that the approximation chose
+    centres: int  # of its newest fit
 
     @property
     def job(self) -> PairJob:
@@ -90,24 +90,37 @@ class Ratio:
     high: float
 
 
+@dataclass(frozen=True)
+class Followed:
+    """The rounds after a history."""
+
+    regret: float  # mean of a round
+    cpu: float  # seconds per round
+    summarised: int  # rounds that the approximation chose
+    centres: int  # of the newest fit
+
+
 def run_pair(job: PairJob, folder: Path = HISTORIES) -> PairRow:
     """The history, as far as it is not kept, and both of what follows it."""
     task = TASKS[job.task](job.seed)
-    history = open_history(job, task, folder)
     with keep_exact():
+        history = open_history(job, task, folder)
         play(history, task, job.seed, job.history - history.rounds)
-        exact, exact_cpu, _ = follow(history, task, job, exact=True)
-    approximate, cpu, centres = follow(history, task, job, exact=False)
+        exact = follow(history, task, job)
+    if exact.summarised:
+        raise RuntimeError(f"{exact.summarised} rounds of the exact model were not: {job}")
+    approximate = follow(history, task, job)
     return PairRow(
         task=job.task,
         seed=job.seed,
         history=job.history,
         rounds=job.rounds,
-        exact=exact,
-        approximate=approximate,
-        exact_cpu=exact_cpu,
-        approximate_cpu=cpu,
-        centres=centres,
+        exact=exact.regret,
+        approximate=approximate.regret,
+        exact_cpu=exact.cpu,
+        approximate_cpu=approximate.cpu,
+        summarised=approximate.summarised,
+        centres=approximate.centres,
     )
 
 
@@ -126,15 +139,18 @@ def play(study: Study, task: Task, seed: int, rounds: int) -> list[Trial]:
     return list(simulate(study, task.f, delay=task.delay, noise=task.noise, rounds=rounds, seed=seed))
 
 
-def follow(history: Study, task: Task, job: PairJob, *, exact: bool) -> tuple[float, float, int]:
-    """Mean regret and CPU seconds of the rounds after the history, and how many centres the newest fit has."""
+def follow(history: Study, task: Task, job: PairJob) -> Followed:
+    """Go on from a history, with the model that a study made here and now has."""
     study = Study(history.settings, MemoryLedger(history.events()), history.name, history.clock)
     began = time.process_time()
-    with keep_exact() if exact else nullcontext():
-        trials = play(study, task, job.seed, job.rounds)
-    spent = (time.process_time() - began) / job.rounds
-    fits = study.hyperparameters()
-    return float(np.mean([gap(task, trial) for trial in trials])), spent, len(fits[-1].centres) if fits else 0
+    trials = play(study, task, job.seed, job.rounds)
+    spent, fits = time.process_time() - began, study.hyperparameters()
+    return Followed(
+        regret=float(np.mean([gap(task, trial) for trial in trials])),
+        cpu=spent / job.rounds,
+        summarised=sum("approximate" in trial.note for trial in trials),
+        centres=len(fits[-1].centres) if fits else 0,
+    )
 
 
 def compute_ratio(rows: Sequence[PairRow]) -> Ratio:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from belated import Real, Study
-from belated.learner.gp.summary import SIZES, Sizes
+from belated.learner.gp.summary import Sizes
 from benchmarks.scale import __main__ as command
 from benchmarks.scale import cell, exact, kept, report
 from benchmarks.scale.kept import CellJob, ScaleRow
 from benchmarks.scale.worlds import WORLDS
+from tests.support.summaries import use_sizes
 
 NUMBERS = {"ask ms": 40.0, "first ask s": 1.0, "refit s": 1.0, "open s": 0.1}
 STAGES = ("fill", "open", "reopen", "ask")
@@ -67,13 +68,7 @@ def test_a_peer_is_measured_in_one_stage(few, tmp_path):
 
 def test_the_exact_model_can_be_kept(monkeypatch):
     """With few rows summarised, as a study has it, and exactly: the notes say which it was."""
-    from belated.learner import belief
-    from belated.learner.choice import fit_cost
-    from belated.learner.gp import summary
-
-    small = Sizes(exact=20, centres=8, newest=8, block=8)
-    for module in (belief, fit_cost, summary, exact):
-        monkeypatch.setattr(module, "SIZES", small)
+    use_sizes(monkeypatch, Sizes(exact=20, centres=8, newest=8, block=8))
 
     def note() -> str:
         study = Study.create(space={"x": Real(0, 1)}, silence="unknown", regret="cumulative", seed=0)
@@ -84,7 +79,6 @@ def test_the_exact_model_can_be_kept(monkeypatch):
     with exact.keep_exact():
         assert "approximate" not in note()
     assert "approximate" in note()
-    assert exact.ALL_EXACT.block == SIZES.block
 
 
 # The cache ------------------------------------------------------------------------------------------------------------

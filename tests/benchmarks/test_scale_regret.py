@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
+from belated.learner.gp.summary import Sizes
 from benchmarks.rows import append_row
 from benchmarks.scale import regret
 from benchmarks.scale.regret import PairJob, PairRow
+from tests.support.summaries import use_sizes
 
 
 def row(task: str = "gp2", seed: int = 0, exact: float = 1.0, approximate: float = 1.0) -> PairRow:
     plain = {"history": regret.HISTORY, "rounds": regret.ROUNDS, "exact_cpu": 0.3, "approximate_cpu": 0.1}
-    return PairRow(task=task, seed=seed, exact=exact, approximate=approximate, centres=64, **plain)
+    plain |= {"summarised": 1000, "centres": 64}
+    return PairRow(task=task, seed=seed, exact=exact, approximate=approximate, **plain)
 
 
 def test_both_go_on_from_one_history(tmp_path):
     """As long as nothing is summarised, both models are one."""
     found = regret.run_pair(PairJob("hartmann3", 0, history=8, rounds=3), tmp_path)
     assert found.exact == found.approximate > 0
+    assert found.summarised == 0
     again = regret.run_pair(PairJob("hartmann3", 0, history=8, rounds=3), tmp_path)  # the history is kept
     assert again.exact == found.exact
+
+
+def test_only_one_of_them_is_approximate(tmp_path, monkeypatch):
+    use_sizes(monkeypatch, Sizes(exact=20, centres=6, newest=4, block=4))
+    found = regret.run_pair(PairJob("gp2", 0, history=24, rounds=6), tmp_path)
+    assert found.summarised == 6
+    assert found.exact != found.approximate
+
+    monkeypatch.setattr(regret, "keep_exact", nullcontext)
+    with pytest.raises(RuntimeError, match="6 rounds of the exact model were not"):
+        regret.run_pair(PairJob("gp2", 0, history=24, rounds=6), tmp_path)
 
 
 def test_the_bound_is_students():
