@@ -116,12 +116,13 @@ def transcribed(
     floor=0.0,
     ceiling=1.0,
     fits=None,
-    hallucinate=False,
+    silence=None,
 ):
     """x_1 … x_T as rows of P. Eq. (1), (2), (3); ties to the lowest row. `fits`: hyperparameters by t, for K and λ.
 
-    `hallucinate`: the SDF pair with the footnote of Section 3.1, the posterior mean in the place of 0 up to the age m;
-    such a datum moves σ and not μ. Older ones that were not heard are left out."""
+    `silence`: the SDF pair with the footnote of Section 3.1. In the place of 0 stands, up to the age m, the posterior mean
+    given the heard ("unknown": such a datum moves σ and not μ), or its average at the K_NEAREST heard queries that are
+    the nearest ("nearest"). Older ones that were not heard are left out."""
     sdf, thompson, x = name in SDF, "TS" in name, []
     for t in range(1, T + 1):
         if fits is not None and t in fits:
@@ -133,12 +134,15 @@ def transcribed(
         y_tilde = censored(world.f[X] + world.noise[here], seen, floor, ceiling)
         lam_t = lam if T_t is None else 1 + 2 / T_t
         # SDF: everything from all queries. Hallucination: σ from all, μ from the heard. Ignoring: both from the heard.
-        zeros = sdf and not hallucinate
-        for_mean = X if zeros else X[seen]
-        for_std = X[seen] if name in ("GP-UCB", "asy-TS") and t - first >= start else X
-        if hallucinate:
-            for_std = X[seen | (age <= m)]
-        mu = weights(K, for_mean, lam_t) @ (y_tilde if zeros else y_tilde[seen])
+        in_mean = np.full(len(X), True) if sdf else seen
+        in_std = seen if name in ("GP-UCB", "asy-TS") and t - first >= start else np.full(len(X), True)
+        if silence is not None:
+            in_std = seen | (age <= m)
+            in_mean = seen if silence == "unknown" else in_std
+            if np.any(seen):
+                y_tilde[~seen] = average_near(world.P, X[~seen], X[seen], weights(K, X[seen], lam_t) @ y_tilde[seen])
+        for_mean, for_std = X[in_mean], X[in_std]
+        mu = weights(K, for_mean, lam_t) @ y_tilde[in_mean]
         W = weights(K, for_std, lam_t)
         cov = K - W @ K[for_std]
         sigma = np.sqrt(np.diag(cov))
@@ -153,6 +157,13 @@ def transcribed(
             score = mu + nu * sigma
         x.append(Ct[np.argmax(score[Ct] >= score[Ct].max() - 1e-10)])
     return x
+
+
+def average_near(P, X, heard, mean):
+    """The average of the mean at the K_NEAREST of the heard queries."""
+    U = (P - P.min(axis=0)) / np.ptp(P, axis=0)
+    distances = np.sum((U[X][:, None] - U[heard]) ** 2, axis=2)
+    return mean[heard[np.argsort(distances, axis=1, kind="stable")[:, :K_NEAREST]]].mean(axis=1)
 
 
 def weights(K, X, lam):
@@ -272,6 +283,7 @@ class Clock:
 
 
 KERNEL, L = SE((0.25, 0.2)), (0.25, 0.2)
+K_NEAREST = 3  # of silence="nearest"
 THEORY = Theory(B_f=1.2, R=0.1, delta=0.1)
 
 
@@ -385,13 +397,14 @@ def test_with_patience_by_the_clock(name, m, seed):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("silence", ["unknown", "nearest"])
 @pytest.mark.parametrize(("name", "m"), with_patience(SDF, ms=(3, 8, 100)))
-def test_with_the_posterior_mean_in_the_place_of_zeros(name, m, seed):
-    """The footnote of Section 3.1, when asked for by silence="unknown"."""
+def test_with_something_else_in_the_place_of_zeros(name, m, silence, seed):
+    """The footnote of Section 3.1, when asked for."""
     world = a_world(seed)
     K = se(world.P, L)
-    chosen = asked(name, world, KERNEL, m=m, seed=seed, silence="unknown")
-    assert chosen == transcribed(name, world, K, m=m, seed=seed, hallucinate=True)
+    chosen = asked(name, world, KERNEL, m=m, seed=seed, silence=silence)
+    assert chosen == transcribed(name, world, K, m=m, seed=seed, silence=silence)
     assert chosen != transcribed(name, world, K, m=m, seed=seed)
 
 
