@@ -1,10 +1,11 @@
 """Other packages on the same trials: Optuna's TPE and GP samplers, BoTorch's exact and variational models.
 
-Everything is at their defaults, but: a fit of BoTorch's ends after 200 iterations, and its variational model has 512
-inducing points (its default, a quarter of the rows, ends sooner). BoTorch asks for the maximum of the analytic upper
-confidence bound; between fits the exact model is told of new rows, the variational one is not. Optuna fits at every
-ask. A query of a list is a whole number to Optuna, and a point of the list to BoTorch. A context is fixed, as each of
-them does it.
+Everything is at their defaults, but: a fit of BoTorch's ends after 200 iterations, its variational model has 512
+inducing points (its default, a quarter of the rows, ends sooner), and a list is looked at in parts of 128, which take
+less memory. BoTorch fits a variational model of more than 1,024 rows by Adam, and then an iteration is a step. BoTorch
+asks for the maximum of the analytic upper confidence bound; between fits the exact model is told of new rows, the
+variational one is not. Optuna fits at every ask. A query of a list is a whole number to Optuna, and a point of the
+list to BoTorch. A context is fixed, as each of them does it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ import numpy as np
 from belated.learner.arrays import Array
 from benchmarks.scale.worlds import Outcomes, ScaleWorld
 
-INDUCING, BETA = 512, 4.0
+INDUCING, BETA, PART = 512, 4.0, 128
 FIT, SEARCH = {"options": {"maxiter": 200}}, {"q": 1, "num_restarts": 10, "raw_samples": 512}
+WHOLE, FIT_BY_ADAM = 1024, {"step_limit": 200}  # rows up to which a variational model is fitted to all at once
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def botorch_variational(world: ScaleWorld, trials: Outcomes) -> Peer:
 
     def fit() -> None:
         new = SingleTaskVariationalGP(*data, inducing_points=min(INDUCING, len(data[0])))
-        fit_gpytorch_mll(VariationalELBO(new.likelihood, new.model, len(data[0])), optimizer_kwargs=FIT)
+        how = FIT if len(data[0]) <= WHOLE else FIT_BY_ADAM
+        fit_gpytorch_mll(VariationalELBO(new.likelihood, new.model, len(data[0])), optimizer_kwargs=how)
         model[:] = [new]
 
     return Peer(fit, lambda z: search(model[0], z), lambda x, y: None)
@@ -132,7 +135,7 @@ def _prepare_botorch(world: ScaleWorld, trials: Outcomes) -> tuple[Any, list[Any
         score = UpperConfidenceBound(model, beta=BETA)
         if world.listed:
             rows = np.hstack([np.tile(z, (world.listed, 1)), world.Q])
-            return optimize_acqf_discrete(score, 1, torch.tensor(rows))[0]
+            return optimize_acqf_discrete(score, 1, torch.tensor(rows), max_batch_size=PART)[0]
         return optimize_acqf(score, bounds, fixed_features=dict(enumerate(z.tolist())) or None, **SEARCH)[0]
 
     return torch, data, search
