@@ -58,7 +58,16 @@ def test_an_error_has_a_code_the_sentence_and_the_field(server: Running, lab: st
     }
     conflict = server.call("POST", f"{lab}/tell", {"trial": 1, "value": 0.7})
     assert (conflict.status, conflict.json["error"]["code"]) == (409, "already_told")
-    assert server.call("GET", f"{lab}/trials/9").json["error"]["message"] == "there is no trial 9; only trial 1 exists"
+
+
+def test_an_error_in_an_address_has_its_field_too(server: Running, lab: str) -> None:
+    for path, field in (
+        ("trials?limit=0", "limit"), ("trials?status=here", "status"), ("trials?skip=-1", "skip"),
+        ("trials?order=up", "order"), ("trials/first", "number"), ("events?event=sold", "event"),
+        ("export?format=xml", "format"), ("stream?after=x", "after"), ("chart?chart=pie", "chart"),
+    ):  # fmt: skip
+        error = server.call("GET", f"{lab}/{path}").json["error"]
+        assert (error["code"], error["field"]) == ("invalid_input", field)
 
 
 def test_of_many_who_tell_at_the_same_time_each_is_answered_for_itself(server: Running, lab: str) -> None:

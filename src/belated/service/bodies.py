@@ -131,6 +131,7 @@ def read_query(
     request: Request, fields: Mapping[str, Callable[[str, str], Any]], several: Collection[str] = ()
 ) -> dict[str, Any]:
     """What stands behind the ? of an address. Of those named in `several` there may be more than one: a list."""
+    request.state.fields = [*fields, *request.path_params]
     pairs = request.query_params.multi_items()
     check_fields(dict(pairs), fields)
     found: dict[str, Any] = {}
