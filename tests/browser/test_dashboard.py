@@ -369,6 +369,20 @@ def test_a_table_is_tried_before_it_is_imported(anna: Person, lab: Study, tmp_pa
     anna.troubles = [said for said in anna.troubles if "400" not in said]
 
 
+def test_a_study_without_trials_has_no_empty_axes_and_charts_come_with_the_first(anna: Person) -> None:
+    study = Study.create(anna.server.store, "fresh", space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    page = anna.open(study, "/belief")
+    expect(page.get_by_text("Nothing was heard yet, so nothing is believed.")).to_be_visible()
+    expect(page.locator(".key").first).to_be_hidden()
+    page = anna.open(study)
+    anna.see_charts()
+    expect(page.locator(".progress .plot")).to_be_hidden()
+    expect(page.locator(".waits .plot")).to_be_hidden()
+    page.get_by_role("button", name="Ask for the next query").click()
+    expect(page.locator(".progress .plot .main-svg").first).to_be_visible()
+    expect(page.locator(".waits figcaption")).to_contain_text("1 out; the oldest, trial 1, for 1 round")
+
+
 def test_what_a_token_may_not_do_is_not_shown(browser: Any, server: Running, lab: Study) -> None:
     person = Person(browser, server)
     person.sign_in("eve", "read")

@@ -102,9 +102,23 @@ def test_ten_thousand_trials_make_small_pages_and_few_marks(server: Running, own
         for each in [*answer["charts"], *([answer["pair"]] if "pair" in answer else [])]:
             assert 0 < count_marks(each["figure"]) <= 2000, chart
             assert len(json.dumps(each)) < 300_000
-    notes = server.call("GET", "/api/studies/large/chart?chart=progress", token=owner).json["charts"][0]["figure"]
-    (note,) = [each["text"] for each in notes["layout"]["annotations"]]
-    assert note.startswith("Shown: 1,200 of 9,600 outcomes")
+    chart = server.call("GET", "/api/studies/large/chart?chart=progress", token=owner).json["charts"][0]
+    assert " Shown: 1,200 of 9,600 outcomes" in chart["words"]
+    assert not chart["figure"]["layout"].get("annotations")
+
+
+def test_of_conversions_the_page_says_how_many_came(server: Running, owner: str) -> None:
+    settings: dict[str, Any] = {"outcomes": "conversion", "silence": "fading", "patience": 2, "seed": 1}
+    study = Study.create(server.store, "shop", space={"x": Real(0, 1)}, **settings)
+    study.tell(study.ask(n=4)[1], 1)
+    study.ask(n=1)
+    page = server.call("GET", "/studies/shop", token=owner).body.decode()
+    assert "<dt>Converted</dt><dd><b>20 %</b><span" in page
+    assert "Make the rate of conversions as large as possible." in page
+    assert ">2 were silent</a> for longer than patience, and count as not converted." in page
+    assert re.findall('id="tell-([0-9]+)"', page) == ["4", "5"]
+    words = server.call("GET", "/api/studies/shop/chart?chart=progress", token=owner).json["charts"][0]["words"]
+    assert words == "1 of 5 converted."
 
 
 def count_marks(figure: dict[str, Any]) -> int:

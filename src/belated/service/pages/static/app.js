@@ -8,7 +8,7 @@
     + words.slice(1) + (/[.!?…]$/.test(words) ? "" : ".");
   const makeKey = () => [...crypto.getRandomValues(new Uint32Array(4))].map(part => part.toString(36)).join("-");
 
-  // Calls: what is thrown has the server's sentence; `lost`: the same may be sent again
+  // Calls: what is thrown has the server's sentence; `lost`: send it again
 
   async function call(address, { body, key } = {}) {
     const headers = body === undefined ? {} : { "Content-Type": "application/" + (body instanceof File ? "octet-stream" : "json"), "Belated-CSRF": find("meta[name=csrf]")?.content ?? "" };
@@ -214,13 +214,14 @@
     layout.hoverlabel = { bgcolor: colour("card"), font: { color: colour("ink") } };
     place.style.setProperty("--bars", data[0]?.type === "bar" ? data[0].y.length : 0);
     find(".wait", plot)?.remove();
+    plot.hidden = !data.length;
     await Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true });
     place.dataset.drawn = chart.words;
   }
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((chart, place) => draw(place, chart)));
 
-  /* Fetch and draw what belongs to a place: one chart or several, and sentences. */
+  /* Fetch and draw the charts and sentences of a place. */
   async function load(place) {
     const address = new URL(place.dataset.chart, location.href), form = find("#context"), pair = find("#pair"), several = find("template", place);
     if (form) address.searchParams.set("context", JSON.stringify(collect(form).context));
