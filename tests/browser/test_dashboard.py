@@ -130,7 +130,7 @@ def test_a_link_signs_in_once_and_leaves_nothing_in_the_address(browser: Any, se
     person.page.get_by_role("button", name="Sign out").click()
     expect(person.page).to_have_url(f"{server.url}/sign-in?next=%2F")
     person.page.goto(f"{server.url}/sign-in#{code}")
-    expect(person.page.get_by_role("alert")).to_contain_text("this code is not known", ignore_case=True)
+    expect(person.page.get_by_role("alert")).to_contain_text("this token or code is not known", ignore_case=True)
     assert "#" not in person.page.url
     person.context.close()
 
@@ -172,6 +172,13 @@ def test_ask_and_tell_out_of_order(anna: Person, lab: Study) -> None:
 def test_a_mistyped_outcome_stays_and_is_put_right(anna: Person, lab: Study) -> None:
     page = anna.open(lab)
     field, error = page.get_by_label("yield (%) of trial 4"), page.get_by_role("alert")
+    field.fill("7,5")
+    field.press("Enter")
+    expect(error).to_have_text("Value must be a number (got '7,5').")
+    for typed in ("1e999", ""):
+        field.fill(typed)
+        field.press("Enter")
+        expect(error).to_have_text(f"Value must be a number (got '{typed}').")
     field.fill("7,5")
     field.press("Enter")
     expect(error).to_have_text("Value must be a number (got '7,5').")

@@ -182,3 +182,15 @@ def test_a_heat_map_ends_with_its_last_cells() -> None:
     np.testing.assert_allclose(layout.yaxis.range, (-0.5, 1.5))
     half = 70 / 48
     np.testing.assert_allclose(draw_pair(study, "heat", "kind").layout.xaxis.range, (20 - half, 90 + half))
+
+
+def test_single_conversions_stand_below_the_rate_and_counts_beside_it() -> None:
+    study = Study.create(space={"x": Real(0, 1)}, outcomes="conversion", silence="fading", patience=3, seed=0)
+    trials = study.ask(n=6)
+    study.tell(trials[3], 1)
+    study.tell(trials[4], 1)
+    figure = draw_outcomes(study, "trial")
+    heard = next(trace for trace in figure.data if trace.name == "heard")
+    assert (list(heard.x), list(heard.y), heard.yaxis) == ([4.0, 5.0], ["heard", "heard"], "y2")
+    assert max(figure.data[0].y) < 1
+    assert figure.data[0].name == "rate so far"

@@ -197,7 +197,7 @@ def test_a_wrong_file_is_refused_by_the_name_that_its_sender_gave(server: Runnin
     ]
     said = send(server, lab, "name=past.txt", CSV).json["error"]["message"]
     assert said == "FILE must end in .csv, .xlsx or .jsonl (got past.txt)"
-    assert send(server, lab, "", CSV).json["error"]["message"] == "name must be given (got nothing)"
+    assert send(server, lab, "", CSV).json["error"]["message"] == "name must be given"
     assert server.call("POST", f"{lab}/import?name=a.csv&file=/etc/passwd", CSV).status == 400  # it is no field
     assert server.call("GET", f"{lab}/trials").json["total"] == 0
 

@@ -102,7 +102,10 @@ def draw_outcomes(study: ViewedStudy, by: OutcomeAxis | None = None) -> go.Figur
 
 def show_outcomes(view: HistoryView, by: OutcomeAxis | None = None) -> go.Figure:
     """`draw_outcomes` of what was read before."""
-    lanes, y, places = find_lanes(view), list_outcomes(view), place_trials(view, by)
+    kinds = np.array([trial.failure or trial.status for trial in view.trials], dtype=str)
+    alone = view.conversions & np.isin(kinds, ("heard", "late"))  # one conversion is no rate: it stands in a lane
+    came = [name for name in ("heard", "late") if np.any(alone & (kinds == name))]
+    lanes, y, places = [name for name, _ in find_lanes(view)] + came, list_outcomes(view), place_trials(view, by)
     rows, below = 2 if lanes else 1, 0.05 + 0.08 * len(lanes)  # of the height
     heights = [1 - below, below] if lanes else [1.0]
     figure = make_subplots(rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.04, row_heights=heights)
@@ -120,15 +123,21 @@ def show_outcomes(view: HistoryView, by: OutcomeAxis | None = None) -> go.Figure
         figure.add_trace(best, row=1, col=1)
     late = np.array([trial.status == "late" for trial in view.trials], dtype=bool)
     drawn = find_drawn(there, view.study.settings.objective.sign * y, MOST_OUTCOMES)
-    for mask, status, mark in ((drawn & ~late, "heard", {"color": GREY}), (drawn & late, "late", LATE)):
+    marks = {"heard": (drawn & ~late, {"color": GREY}), "late": (drawn & late, LATE)}
+    for status, (every, mark) in marks.items():
+        mask = every & ~alone
         if np.any(mask):
             figure.add_trace(mark_trials(view, mask, places.told, y, status, mark), row=1, col=1)
-    kinds = np.array([trial.failure or trial.status for trial in view.trials])
-    silent = np.isin(kinds, [name for name, _ in lanes])
+    silent = np.isin(kinds, lanes) & ~alone
     shown = find_drawn(silent, np.full(len(kinds), np.nan), MOST_UNHEARD)
-    for lane, _ in lanes:
+    for lane in lanes:
         level = np.full(len(view.trials), lane, dtype=object)
-        traced = mark_trials(view, shown & (kinds == lane), places.asked, level, lane, UNHEARD.get(lane, FAILED))
+        if lane in came:
+            mask, mark = marks[lane]
+            traced = mark_trials(view, mask & alone, places.told, level, lane, mark)
+        else:
+            mark = UNHEARD.get(lane, FAILED)
+            traced = mark_trials(view, shown & (kinds == lane), places.asked, level, lane, mark)
         figure.add_trace(traced.update(showlegend=False), row=2, col=1)  # its lane has its name
     figure.update_layout(**LAYOUT, title=escape_text(view.title))
     figure.update_xaxes(**AXIS).update_yaxes(**AXIS)

@@ -76,8 +76,7 @@ def check_fields(plain: Mapping[str, Any], fields: Iterable[str], required: Iter
             raise InvalidInput(f"{format_names([name])}: there is no such field (the fields are {format_names(known)})")
     for name in required:
         if plain.get(name) is None:
-            given = format_names(each for each in plain if plain[each] is not None)
-            raise InvalidInput(f"{name} must be given (got {given or 'nothing'})")
+            raise InvalidInput(f"{name} must be given")
 
 
 def _read_trial(plain: Any) -> Any:

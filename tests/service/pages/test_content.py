@@ -111,6 +111,12 @@ def test_an_undo_is_shown_before_it_is_done(studies: ServedStudies) -> None:
     assert preview_undo(study, "robot").refusal.endswith("amend it instead")  # others were told since
 
 
+def test_no_undo_is_offered_of_a_locked_study(studies: ServedStudies) -> None:
+    study = make_lab(studies)
+    study.close(lock=True)
+    assert preview_undo(study, None).refusal.startswith("This study is locked")
+
+
 def test_fields_know_their_values() -> None:
     space = Space.of({"x": Real(0, 1, unit="°C"), "n": Integer(2, 9), "kind": Choice("a", None, 3)})
     given: Params = {"x": 0.25, "n": 3, "kind": None}

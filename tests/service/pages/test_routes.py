@@ -224,6 +224,13 @@ def test_who_is_not_known_is_asked_to_sign_in(server: Running) -> None:
     assert 'data-next="/"' in page
 
 
+def test_an_address_that_is_not_there_is_a_page_for_people_and_json_for_programs(server: Running) -> None:
+    page = server.call("GET", "/nowhere", headers={"Accept": "text/html"})
+    assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert b"<p>There is nothing at this address.</p>" in page.body
+    assert server.call("GET", "/nowhere").json["error"]["code"] == "unknown_address"
+
+
 def test_trials_are_sorted_filtered_and_paged(server: Running, owner: str) -> None:
     study = Study.create(server.store, "many", space={"x": Real(0, 1)}, silence="unknown", seed=0)
     study.add_many({"params": {"x": i / 60}, "value": None if i % 6 == 5 else float(i * 7 % 60)} for i in range(60))

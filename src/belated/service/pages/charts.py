@@ -97,7 +97,9 @@ def describe_progress(view: HistoryView) -> str:
         people = sum(1 if t.shown is None else t.shown for t in view.trials if t.failure is None)
         came = sum(bool(t.outcome) if t.converted is None else t.converted for t in view.trials)
         return f"{came:,} of {people:,} converted."
-    said = f"{int(np.sum(heard))} of {format_count(len(y), 'trial')} have an outcome"
+    said = (
+        f"{int(np.sum(heard))} of {format_count(len(y), 'trial')} {'has' if np.sum(heard) == 1 else 'have'} an outcome"
+    )
     row = int(np.nanargmax(settings.objective.sign * y))
     newest = int(np.flatnonzero(heard)[np.argmax(view.told[heard])])
     best = f"the best is {format_outcome(settings, float(y[row]))}, of trial {row + 1}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.errors import BelatedError
+from belated.errors import BelatedError, Locked
 from belated.learner.arrays import Array
 from belated.learner.delays.survival import spread_evenly
 from belated.record.log import LogEntry, describe_event
@@ -322,6 +322,8 @@ class UndoPreview:
 
 
 def preview_undo(study: ServedStudy, by: str | None) -> UndoPreview:
+    if study.locked:
+        return UndoPreview((), str(Locked()))
     try:
         return UndoPreview(write_lines(study.find_undo(by=by), study.clock()))
     except BelatedError as error:

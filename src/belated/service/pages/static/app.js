@@ -63,10 +63,10 @@
   function readField(field) {
     const text = field.value.trim(), kind = field.dataset.kind;
     if (kind === "flag") return field.checked || undefined;
-    if (text === "" || (field.type === "radio" && !field.checked)) return undefined;
+    if ((text === "" && !field.dataset.needed) || (field.type === "radio" && !field.checked)) return undefined;
     if (kind === "json") return JSON.parse(text);
     if (kind === "pair") return text.split(/,| to /).map(Number);
-    return kind === "number" && NUMBER.test(text) ? Number(text) : text;  // the server refuses
+    return kind === "number" && NUMBER.test(text) && isFinite(text) ? Number(text) : text;  // or refused
   }
 
   function collect(form) {
@@ -142,7 +142,7 @@
     if (event.target.matches("[data-auto] select, [data-auto] [type=checkbox]")) event.target.form.requestSubmit();
   });
 
-  // Updates: what is live in the page is replaced, unless somebody is typing there
+  // Updates: what is live is replaced, unless somebody types there
 
   const isBusy = place => place.contains(document.activeElement)
     || every("input", place).some(field => field.value !== field.defaultValue);
@@ -194,7 +194,7 @@
     addEventListener("pagehide", () => stream.close());
   }
 
-  // Charts, in the colours of this page
+  // Charts, in this page's colours
 
   const plotly = new Promise(ready => find("#plotly")?.addEventListener("load", () => ready(window.Plotly)));
   const drawn = new Map(), asked = new Map();  // what places show, and what they wait for
@@ -288,7 +288,7 @@
     call("/sign-in", { body: JSON.stringify({ code }) }).then(() => location.replace(page.next), error => showError(form, error));
   }
 
-  // What each page begins with
+  // How pages begin
 
   if (page.page === "sign-in") {
     const form = find("#sign-in"), begin = () => {
