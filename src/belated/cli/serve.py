@@ -23,7 +23,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--workers", default=2, show_default=True, type=int, help="How many processes choose.")
 @click.option("--open", "open_to_all", is_flag=True, help="Ask for no token; on this machine only (127.0.0.1).")
 @click.option("--behind", "proxies", default="", metavar="ADDRESS",
-              help="The proxy whose X-Forwarded headers are believed, such as 127.0.0.1.")  # fmt: skip
+              help="The IP address of the proxy whose X-Forwarded headers are believed: 127.0.0.1.")  # fmt: skip
 def serve(url: str, host: str, port: int, workers: int, open_to_all: bool, proxies: str) -> None:
     """Serve the studies of a store over HTTP: for people's browsers, and for Study.open("http://...").
 
