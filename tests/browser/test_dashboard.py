@@ -130,7 +130,7 @@ def test_a_link_signs_in_once_and_leaves_nothing_in_the_address(browser: Any, se
     person.page.get_by_role("button", name="Sign out").click()
     expect(person.page).to_have_url(f"{server.url}/sign-in?next=%2F")
     person.page.goto(f"{server.url}/sign-in#{code}")
-    expect(person.page.get_by_role("alert")).to_contain_text("this code is not known", ignore_case=True)
+    expect(person.page.get_by_role("alert")).to_contain_text("this token or code is not known", ignore_case=True)
     assert "#" not in person.page.url
     person.context.close()
 
@@ -172,6 +172,13 @@ def test_ask_and_tell_out_of_order(anna: Person, lab: Study) -> None:
 def test_a_mistyped_outcome_stays_and_is_put_right(anna: Person, lab: Study) -> None:
     page = anna.open(lab)
     field, error = page.get_by_label("yield (%) of trial 4"), page.get_by_role("alert")
+    field.fill("7,5")
+    field.press("Enter")
+    expect(error).to_have_text("Value must be a number (got '7,5').")
+    for typed in ("1e999", ""):
+        field.fill(typed)
+        field.press("Enter")
+        expect(error).to_have_text(f"Value must be a number (got '{typed}').")
     field.fill("7,5")
     field.press("Enter")
     expect(error).to_have_text("Value must be a number (got '7,5').")
@@ -367,6 +374,20 @@ def test_a_table_is_tried_before_it_is_imported(anna: Person, lab: Study, tmp_pa
     assert [now.trial(number).outcome for number in (6, 7)] == [40.0, 41.0]
     assert [trial.asked_by for trial in now.trials()[5:]] == ["anna", "anna"]
     anna.troubles = [said for said in anna.troubles if "400" not in said]
+
+
+def test_a_study_without_trials_has_no_empty_axes_and_charts_come_with_the_first(anna: Person) -> None:
+    study = Study.create(anna.server.store, "fresh", space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    page = anna.open(study, "/belief")
+    expect(page.get_by_text("Nothing was heard yet, so nothing is believed.")).to_be_visible()
+    expect(page.locator(".key").first).to_be_hidden()
+    page = anna.open(study)
+    anna.see_charts()
+    expect(page.locator(".progress .plot")).to_be_hidden()
+    expect(page.locator(".waits .plot")).to_be_hidden()
+    page.get_by_role("button", name="Ask for the next query").click()
+    expect(page.locator(".progress .plot .main-svg").first).to_be_visible()
+    expect(page.locator(".waits figcaption")).to_contain_text("1 out; the oldest, trial 1, for 1 round")
 
 
 def test_what_a_token_may_not_do_is_not_shown(browser: Any, server: Running, lab: Study) -> None:

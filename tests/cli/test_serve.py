@@ -21,7 +21,9 @@ pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
         (["--open", "--host", "0.0.0.0"], "--open is for this machine only; leave --host out (got 0.0.0.0)"),  # noqa: S104
         (["--store", "https://lab.example.org"], "a server serves a store: a SQLite file or PostgreSQL"),
         (["--store", "lab.db"], "url must start with sqlite:///"),
-        (["--port", "99999"], "127.0.0.1:99999 cannot be listened on"),
+        (["--port", "99999"], "--port must be 0 to 65535 (got 99999)"),
+        (["--behind", "localhost"], "--behind must be an IP address such as 127.0.0.1, or several (got localhost)"),
+        (["--behind", "10.0.0.7, *"], "--behind must be an IP address such as 127.0.0.1, or several (got *)"),
     ],
 )
 def test_bad_input_gets_one_sentence(args: list[str], sentence: str) -> None:

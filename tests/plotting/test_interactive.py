@@ -153,3 +153,44 @@ def test_a_chart_of_many_trials_says_what_it_shows() -> None:
     assert max(heard.y) == study.best().value
     assert heard.text[-1].startswith("trial 3000<br>")
     assert figure.layout.annotations[0].text.startswith("Shown: 1,200 of 3,000 outcomes: the newest, the best")
+
+
+def test_few_rounds_have_a_tick_each_and_many_do_not() -> None:
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    study.tell(study.ask(n=3)[0], 0.4)
+    for figure in (draw_outcomes(study), draw_pending(study), draw_delays(study)):
+        assert figure.layout.xaxis.dtick == 1
+    study.ask(n=20)
+    assert draw_outcomes(study).layout.xaxis.dtick is None
+    assert draw_outcomes(study, "time").layout.xaxis.dtick is None
+
+
+def test_of_conversions_silence_past_patience_is_not_out() -> None:
+    study = Study.create(space={"x": Real(0, 1)}, outcomes="conversion", silence="fading", patience=3, seed=0)
+    study.ask(n=3)
+    study.ask(n=2)
+    assert list(draw_pending(study).data[0].y) == ["trial 5", "trial 4", "trial 3"]
+
+
+def test_a_heat_map_ends_with_its_last_cells() -> None:
+    space = {"rate": Real(1e-4, 1, log=True), "heat": Real(20, 90), "kind": Choice("a", "b")}
+    study = Study.create(space=space, silence="unknown", seed=0)
+    for trial in study.ask(n=4):
+        study.tell(trial, trial.params["heat"])
+    layout = draw_pair(study, "rate", "kind").layout
+    np.testing.assert_allclose(layout.xaxis.range, (-4 - 1 / 12, 1 / 12))
+    np.testing.assert_allclose(layout.yaxis.range, (-0.5, 1.5))
+    half = 70 / 48
+    np.testing.assert_allclose(draw_pair(study, "heat", "kind").layout.xaxis.range, (20 - half, 90 + half))
+
+
+def test_single_conversions_stand_below_the_rate_and_counts_beside_it() -> None:
+    study = Study.create(space={"x": Real(0, 1)}, outcomes="conversion", silence="fading", patience=3, seed=0)
+    trials = study.ask(n=6)
+    study.tell(trials[3], 1)
+    study.tell(trials[4], 1)
+    figure = draw_outcomes(study, "trial")
+    heard = next(trace for trace in figure.data if trace.name == "heard")
+    assert (list(heard.x), list(heard.y), heard.yaxis) == ([4.0, 5.0], ["heard", "heard"], "y2")
+    assert max(figure.data[0].y) < 1
+    assert figure.data[0].name == "rate so far"

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,7 +23,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
 import belated
-from belated import InvalidInput, Points, Real, Study
+from belated import InvalidInput, Points, Real, Study, Unreachable
 from belated.remote.study import RemoteStudy
 from tests.support.losing import lose_answers
 from tests.support.servers import Running, run_server
@@ -165,3 +172,33 @@ def test_an_executor_of_the_client_is_refused(server: Running) -> None:
         pytest.raises(InvalidInput, match="in processes of its own"),
     ):
         study.refit(executor=executor)
+
+
+def test_a_server_without_tls_is_known_at_once(server: Running) -> None:
+    began = time.monotonic()
+    url = server.url.replace("http://", "https://")
+    with pytest.raises(Unreachable, match=r"does not speak TLS; is its address http://\.\.\.\?$"):
+        Study.open(url, "lab")
+    assert time.monotonic() - began < 5
+
+
+def test_a_certificate_that_nobody_signed_is_refused_at_once(tmp_path: Path) -> None:
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=lab", "-days", "1"]
+    key, signed = tmp_path / "lab.key", tmp_path / "lab.pem"
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    subprocess.run([*make, "-keyout", str(key), "-out", str(signed)], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(signed, key)
+
+    def greet(listening: socket.socket) -> None:
+        with contextlib.suppress(OSError), context.wrap_socket(listening, server_side=True) as secure:
+            secure.accept()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"https://127.0.0.1:{listening.getsockname()[1]}"
+        thread = threading.Thread(target=greet, args=[listening], daemon=True)
+        thread.start()
+        with pytest.raises(Unreachable, match=r"the certificate of the server .* is not trusted \(self.signed"):
+            Study.open(url, "lab")
+        thread.join(10)

@@ -58,7 +58,16 @@ def test_an_error_has_a_code_the_sentence_and_the_field(server: Running, lab: st
     }
     conflict = server.call("POST", f"{lab}/tell", {"trial": 1, "value": 0.7})
     assert (conflict.status, conflict.json["error"]["code"]) == (409, "already_told")
-    assert server.call("GET", f"{lab}/trials/9").json["error"]["message"] == "there is no trial 9; only trial 1 exists"
+
+
+def test_an_error_in_an_address_has_its_field_too(server: Running, lab: str) -> None:
+    for path, field in (
+        ("trials?limit=0", "limit"), ("trials?status=here", "status"), ("trials?skip=-1", "skip"),
+        ("trials?order=up", "order"), ("trials/first", "number"), ("events?event=sold", "event"),
+        ("export?format=xml", "format"), ("stream?after=x", "after"), ("chart?chart=pie", "chart"),
+    ):  # fmt: skip
+        error = server.call("GET", f"{lab}/{path}").json["error"]
+        assert (error["code"], error["field"]) == ("invalid_input", field)
 
 
 def test_of_many_who_tell_at_the_same_time_each_is_answered_for_itself(server: Running, lab: str) -> None:
@@ -188,7 +197,7 @@ def test_a_wrong_file_is_refused_by_the_name_that_its_sender_gave(server: Runnin
     ]
     said = send(server, lab, "name=past.txt", CSV).json["error"]["message"]
     assert said == "FILE must end in .csv, .xlsx or .jsonl (got past.txt)"
-    assert send(server, lab, "", CSV).json["error"]["message"] == "name must be given (got nothing)"
+    assert send(server, lab, "", CSV).json["error"]["message"] == "name must be given"
     assert server.call("POST", f"{lab}/import?name=a.csv&file=/etc/passwd", CSV).status == 400  # it is no field
     assert server.call("GET", f"{lab}/trials").json["total"] == 0
 

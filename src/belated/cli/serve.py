@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Any
 
 import click
@@ -22,7 +23,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--workers", default=2, show_default=True, type=int, help="How many processes choose.")
 @click.option("--open", "open_to_all", is_flag=True, help="Ask for no token; on this machine only (127.0.0.1).")
 @click.option("--behind", "proxies", default="", metavar="ADDRESS",
-              help="The proxy whose X-Forwarded headers are believed, such as 127.0.0.1.")  # fmt: skip
+              help="The IP address of the proxy whose X-Forwarded headers are believed: 127.0.0.1.")  # fmt: skip
 def serve(url: str, host: str, port: int, workers: int, open_to_all: bool, proxies: str) -> None:
     """Serve the studies of a store over HTTP: for people's browsers, and for Study.open("http://...").
 
@@ -35,11 +36,23 @@ def serve(url: str, host: str, port: int, workers: int, open_to_all: bool, proxi
       $ belated serve --store postgresql://user@host/database --host 0.0.0.0 --behind 10.0.0.7
     """
     require_at_least("--workers", workers, 1)
+    if not 0 <= port <= 65535:
+        raise InvalidInput(f"--port must be 0 to 65535 (got {port})")
+    require_addresses(proxies)
     if open_to_all and host not in LOOPBACK:
         raise InvalidInput(f"--open is for this machine only; leave --host out (got {host})")
     if url.startswith(("http://", "https://")):
         raise InvalidInput("a server serves a store: a SQLite file or PostgreSQL")
     run_server(url, host, port, workers, open_to_all, proxies)
+
+
+def require_addresses(proxies: str) -> None:
+    """Refuse a proxy by name: who calls is known by number alone, so its headers would never be believed."""
+    for each in filter(None, map(str.strip, proxies.split(","))):
+        try:
+            ip_network(each, strict=False)
+        except ValueError:
+            raise InvalidInput(f"--behind must be an IP address such as 127.0.0.1, or several (got {each})") from None
 
 
 def run_server(url: str, host: str, port: int, workers: int, open_to_all: bool, proxies: str) -> None:

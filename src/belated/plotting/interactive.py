@@ -67,6 +67,7 @@ ACROSS = 3  # coordinates in a row
 MOST_OUTCOMES, MOST_UNHEARD, MOST_STEPS = 1200, 500, 250  # marks of a figure
 MOST_BARS = 40  # of trials that are out
 MOST_TICKS = 7  # of a log axis
+FEW = 8  # trials or rounds: each has a tick
 QUANTILES = (0.5, 0.9)  # of the delays, beside the trials that are out
 
 OutcomeAxis = Literal["trial", "time"]
@@ -79,6 +80,7 @@ class AxisPlaces(NamedTuple):
     told: Array  # NaN while unheard
     now: float
     title: str
+    whole: bool  # counted: trials or rounds
 
 
 def draw_outcomes(study: ViewedStudy, by: OutcomeAxis | None = None) -> go.Figure:
@@ -100,7 +102,10 @@ def draw_outcomes(study: ViewedStudy, by: OutcomeAxis | None = None) -> go.Figur
 
 def show_outcomes(view: HistoryView, by: OutcomeAxis | None = None) -> go.Figure:
     """`draw_outcomes` of what was read before."""
-    lanes, y, places = find_lanes(view), list_outcomes(view), place_trials(view, by)
+    kinds = np.array([trial.failure or trial.status for trial in view.trials], dtype=str)
+    alone = view.conversions & np.isin(kinds, ("heard", "late"))  # one conversion is no rate: it stands in a lane
+    came = [name for name in ("heard", "late") if np.any(alone & (kinds == name))]
+    lanes, y, places = [name for name, _ in find_lanes(view)] + came, list_outcomes(view), place_trials(view, by)
     rows, below = 2 if lanes else 1, 0.05 + 0.08 * len(lanes)  # of the height
     heights = [1 - below, below] if lanes else [1.0]
     figure = make_subplots(rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.04, row_heights=heights)
@@ -118,19 +123,25 @@ def show_outcomes(view: HistoryView, by: OutcomeAxis | None = None) -> go.Figure
         figure.add_trace(best, row=1, col=1)
     late = np.array([trial.status == "late" for trial in view.trials], dtype=bool)
     drawn = find_drawn(there, view.study.settings.objective.sign * y, MOST_OUTCOMES)
-    for mask, status, mark in ((drawn & ~late, "heard", {"color": GREY}), (drawn & late, "late", LATE)):
+    marks = {"heard": (drawn & ~late, {"color": GREY}), "late": (drawn & late, LATE)}
+    for status, (every, mark) in marks.items():
+        mask = every & ~alone
         if np.any(mask):
             figure.add_trace(mark_trials(view, mask, places.told, y, status, mark), row=1, col=1)
-    kinds = np.array([trial.failure or trial.status for trial in view.trials])
-    silent = np.isin(kinds, [name for name, _ in lanes])
+    silent = np.isin(kinds, lanes) & ~alone
     shown = find_drawn(silent, np.full(len(kinds), np.nan), MOST_UNHEARD)
-    for lane, _ in lanes:
+    for lane in lanes:
         level = np.full(len(view.trials), lane, dtype=object)
-        traced = mark_trials(view, shown & (kinds == lane), places.asked, level, lane, UNHEARD.get(lane, FAILED))
+        if lane in came:
+            mask, mark = marks[lane]
+            traced = mark_trials(view, mask & alone, places.told, level, lane, mark)
+        else:
+            mark = UNHEARD.get(lane, FAILED)
+            traced = mark_trials(view, shown & (kinds == lane), places.asked, level, lane, mark)
         figure.add_trace(traced.update(showlegend=False), row=2, col=1)  # its lane has its name
     figure.update_layout(**LAYOUT, title=escape_text(view.title))
     figure.update_xaxes(**AXIS).update_yaxes(**AXIS)
-    figure.update_xaxes(title=places.title, row=rows, col=1)
+    figure.update_xaxes(dtick=choose_step(places.now, places.whole)).update_xaxes(title=places.title, row=rows, col=1)
     if lanes:
         figure.update_yaxes(dtick=1, row=rows, col=1)  # every lane has its name, however low it is
     note_thinning(figure, [("outcomes", drawn, there), ("without an outcome", shown, silent)])
@@ -141,7 +152,9 @@ def place_trials(view: HistoryView, by: OutcomeAxis | None) -> AxisPlaces:
     """Where each trial stands along the axis of a chart."""
     if by == "trial":
         numbers = np.array([float(trial.number) for trial in view.trials])
-        return AxisPlaces(numbers, np.where(np.isfinite(view.told), numbers, np.nan), float(len(numbers)), "trial")
+        return AxisPlaces(
+            numbers, np.where(np.isfinite(view.told), numbers, np.nan), float(len(numbers)), "trial", True
+        )
     if by == "time" and not view.dated:
         asked = np.array([trial.asked_at - view.start for trial in view.trials])
         heard = [t.told_at if t.counted_at is None else t.asked_at for t in view.trials]
@@ -150,7 +163,13 @@ def place_trials(view: HistoryView, by: OutcomeAxis | None) -> AxisPlaces:
     else:
         asked, told, seconds, dated = view.asked, view.told, view.now, view.dated
     unit, name = choose_unit(seconds) if dated else (1.0, "rounds")
-    return AxisPlaces(asked / unit, told / unit, seconds / unit, f"{name} since the first query" if dated else name)
+    title = f"{name} since the first query" if dated else name
+    return AxisPlaces(asked / unit, told / unit, seconds / unit, title, not dated)
+
+
+def choose_step(last: float, whole: bool) -> float | None:
+    """The distance of ticks along a short axis of trials or rounds, where Plotly puts halves; else None: its own."""
+    return 1 if whole and last <= FEW else None
 
 
 def find_steps(line: Array, most: int) -> Array:
@@ -242,6 +261,7 @@ def show_pending(view: HistoryView) -> go.Figure:
         mark_time(figure, at / unit, what, rows=i % 2)
     figure.update_layout(**LAYOUT, title="Out now", showlegend=False, bargap=0.35)
     figure.update_xaxes(**AXIS, title=f"{name} out", range=[0, 1.08 * longest / unit or 1.0])
+    figure.update_xaxes(dtick=choose_step(longest, not view.by_clock))
     figure.update_yaxes(type="category", showgrid=False)
     if len(out) > MOST_BARS:
         place = {"xref": "paper", "yref": "paper", "x": 1, "y": 0, "yanchor": "bottom", "xanchor": "right"}
@@ -258,9 +278,12 @@ def mark_time(figure: go.Figure, x: float, what: str, rows: int = 0) -> None:
 
 
 def find_out(view: HistoryView) -> list[tuple[Trial, float]]:
-    """The trials that are out, each with how long (rounds, or seconds by the clock), the oldest first."""
+    """The trials that are out, each with how long (rounds, or seconds by the clock), the oldest first.
+
+    Of conversions, silence for longer than patience is an answer."""
     now, last = view.start + view.seconds, len(view.trials)
-    out = [trial for trial in view.trials if trial.status in ("pending", "expired")]
+    awaited = ("pending",) if view.conversions else ("pending", "expired")
+    out = [trial for trial in view.trials if trial.status in awaited]
     aged = [(t, max(now - t.asked_at, 0.0) if view.by_clock else float(last + 1 - t.number)) for t in out]
     return sorted(aged, key=lambda each: -each[1])
 
@@ -307,7 +330,7 @@ def show_delays(view: HistoryView) -> go.Figure:
         if math.isfinite(m):
             mark_time(figure, m / unit, "patience")
     figure.update_layout(**LAYOUT, title="Delays seen so far")
-    figure.update_xaxes(**AXIS, title=f"{name} waited")
+    figure.update_xaxes(**AXIS, title=f"{name} waited", dtick=choose_step(float(waited[-1]), not view.by_clock))
     figure.update_yaxes(**AXIS, title="share heard", tickformat=".0%", range=[0, 1.03])
     return figure
 
@@ -429,9 +452,17 @@ def show_pair(pair: BeliefPair) -> go.Figure:
         if len(x):
             ring = {"line": {"color": "white", "width": 1.2}}  # on any blue
             figure.add_trace(go.Scatter(x=x, y=y, name=name, mode="markers", marker={**ring, **marker}))
-    figure.update_xaxes(**describe_axis(across)).update_yaxes(**describe_axis(up))
+    figure.update_xaxes(**describe_axis(across), range=find_edges(pair.x, across.log))
+    figure.update_yaxes(**describe_axis(up), range=find_edges(pair.y, up.log))
     title = escape_text(f"{across.label} and {up.label}")
     return figure.update_layout(**LAYOUT, title=title)
+
+
+def find_edges(middles: Array, log: bool) -> list[float]:
+    """Where the first cell of a heat map begins and the last one ends; of a log axis, its exponents."""
+    at = np.log10(middles) if log else np.asarray(middles, dtype=float)
+    half = (at[-1] - at[0]) / (2 * (len(at) - 1)) if len(at) > 1 else 0.5
+    return [float(at[0] - half), float(at[-1] + half)]
 
 
 def find_pair(view: StudyView, across: str, up: str) -> BeliefPair:

@@ -30,7 +30,7 @@ def find_best_rate(known: Knowledge, z: Array | None, believe: Callable[[Array],
     The best rate is the one whose interval begins highest, of the queries that were asked at least half as often as
     the average one: one that was shown once, and converted, says little beside one that was shown a thousand times."""
     h = known.history
-    asked, heard = _count_people(h)
+    asked, heard = count_people(h)
     rows = np.flatnonzero((asked > 0) & _select_context(known, z))
     if not np.any(heard) or not len(rows):
         raise NothingHeard
@@ -50,11 +50,11 @@ def _select_context(known: Knowledge, z: Array | None) -> Mask:
 def count_trials(h: History, row: Array, conversions: bool) -> tuple[int, int]:
     """How often a query was asked in its context, and how many of these were heard; of conversions, how many came."""
     here = np.all(h.X == row, axis=1)
-    asked, heard = _count_people(h) if conversions else (~h.gone, h.arrived)
+    asked, heard = count_people(h) if conversions else (~h.gone, h.arrived)
     return int(np.sum(asked[here])), int(np.sum(heard[here]))
 
 
-def _count_people(h: History) -> tuple[Array, Array]:
+def count_people(h: History) -> tuple[Array, Array]:
     """How many people each row stands for, and how many of them have converted."""
     asked = np.where(h.gone, 0.0, 1.0)
     heard = np.where(h.seen & (np.nan_to_num(h.y) > 0), 1.0, 0.0)

@@ -128,6 +128,9 @@ def _answer_refusal(request: Request, error: Exception) -> Response:
 def _answer_http(request: Request, error: Exception) -> Response:
     """What the framework refuses: an address or a method that is not there."""
     assert isinstance(error, HTTPException)  # noqa: S101
+    if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):
+        page: Response = request.app.state.show_missing(request)
+        return page
     code = {404: "unknown_address", 405: "unknown_method"}.get(error.status_code, "refused")
     message = {404: "there is nothing at this address", 405: "this address has another method"}.get(
         error.status_code, str(error.detail)

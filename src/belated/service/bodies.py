@@ -76,8 +76,7 @@ def check_fields(plain: Mapping[str, Any], fields: Iterable[str], required: Iter
             raise InvalidInput(f"{format_names([name])}: there is no such field (the fields are {format_names(known)})")
     for name in required:
         if plain.get(name) is None:
-            given = format_names(each for each in plain if plain[each] is not None)
-            raise InvalidInput(f"{name} must be given (got {given or 'nothing'})")
+            raise InvalidInput(f"{name} must be given")
 
 
 def _read_trial(plain: Any) -> Any:
@@ -131,6 +130,7 @@ def read_query(
     request: Request, fields: Mapping[str, Callable[[str, str], Any]], several: Collection[str] = ()
 ) -> dict[str, Any]:
     """What stands behind the ? of an address. Of those named in `several` there may be more than one: a list."""
+    request.state.fields = [*fields, *request.path_params]
     pairs = request.query_params.multi_items()
     check_fields(dict(pairs), fields)
     found: dict[str, Any] = {}

@@ -18,6 +18,7 @@ from belated.errors import BelatedError, Deleted, Exhausted, InvalidInput, KeyTa
 from belated.learner.arrays import Array
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.problem import Hyperparameters
+from belated.record.best import count_people
 from belated.record.bulk import explain_rows
 from belated.record.check import find_faults
 from belated.record.events import Adjusted, Amended, Asked, Event, Undone
@@ -171,6 +172,11 @@ class ServedStudy(Study):
             table = state.table
             rows = np.flatnonzero(table.told)
             return [int(row) + 1 for row in rows], np.array(table.column("y")[rows], dtype=float)
+
+    def read_people(self) -> tuple[Array, Array]:
+        """Of conversions: how many people each trial stands for, and how many of them have converted."""
+        with self._handle.hold_newest() as state:
+            return count_people(state.history(self._handle.read_clock()))
 
     def list_pending_ages(self, now: float) -> list[float]:
         """For how many seconds each trial without an outcome has been out."""

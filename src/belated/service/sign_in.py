@@ -15,7 +15,10 @@ from belated.service.tokens import TokenRow
 
 CODE_LASTS = 300.0  # seconds
 SESSION_LASTS = 30 * 86400.0
-REFUSED = "this code is not known: it works once, within five minutes; belated serve prints a new one when it starts"
+REFUSED = (
+    "this token or code is not known: a token may have been revoked; a code works once, within five minutes, and "
+    "belated serve prints a new one when it starts"
+)
 
 
 def make_code(access: Access, name: str) -> str:

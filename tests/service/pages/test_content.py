@@ -11,10 +11,12 @@ pytest.importorskip("jinja2")
 
 from belated import Choice, Integer, Points, Real, Study
 from belated.service.pages.content import (
+    describe_question,
     draw_spark,
     list_columns,
     list_fields,
     list_history,
+    list_out,
     preview_undo,
     read_moment,
     summarize,
@@ -50,9 +52,11 @@ def make_lab(studies: ServedStudies) -> ServedStudy:
 
 def test_a_summary_says_what_wants_attention(studies: ServedStudies) -> None:
     summary = summarize(make_lab(studies))
-    assert (summary.best, summary.best_trial, summary.out, summary.oldest) == ("2.5 %", 2, 1, "5d")
+    standing = summary.standing
+    assert (standing.title, standing.value, standing.trial) == ("Best so far", "2.5 %", 2)
+    assert standing.words == "Best so far: from 3 % to 2.5 %"
+    assert (summary.out, summary.oldest) == (1, "5d")
     assert list(summary.attention) == ["1 out longer than patience", "never fitted"]
-    assert summary.spark_words == "Best so far: from 3 % to 2.5 %"
     assert summary.newest is not None
     assert summary.newest.ago == "5d ago"
     study = open_again(studies, Study.create(studies.url, "new", space={"x": Real(0, 1)}, silence="unknown"))
@@ -61,6 +65,29 @@ def test_a_summary_says_what_wants_attention(studies: ServedStudies) -> None:
     assert list(summarize(study).attention) == ["nothing heard yet"]
     study.close(lock=True)
     assert list(summarize(study).attention) == ["locked", "nothing heard yet"]
+
+
+def test_of_conversions_the_share_is_shown_and_silence_past_patience_is_an_answer(studies: ServedStudies) -> None:
+    clock = [1.7e9]
+    made = Study.create(
+        studies.url, "shop", space={"x": Real(0, 1)}, outcomes="conversion", silence="fading", patience="2d",
+        seed=1, clock=lambda: clock[0],
+    )  # fmt: skip
+    trials = made.ask(n=8)
+    made.tell(trials[2], 1)
+    made.fail(trials[3], "lost")
+    clock[0] += 4 * DAY
+    made.ask()
+    made.add_many([{"params": {"x": 0.5}, "day": "2023-11-16", "shown": 12, "converted": 4}])
+    study = open_again(studies, made)
+    summary = summarize(study)
+    assert (summary.standing.title, summary.standing.value, summary.standing.note) == ("Converted", "25 %", "5 of 20")
+    assert summary.standing.words == "Converted: 25 % by now"
+    assert (summary.out, summary.oldest, summary.silent) == (1, "1d", 6)
+    assert not summary.attention
+    rows, out = list_out(study)
+    assert ([row.number for row in rows], out) == ([9], 1)
+    assert describe_question(study.settings) == "Make the rate of conversions as large as possible. Patience is 2d."
 
 
 def test_history_is_paged_from_the_newest_and_filtered(studies: ServedStudies) -> None:
@@ -82,6 +109,12 @@ def test_an_undo_is_shown_before_it_is_done(studies: ServedStudies) -> None:
     assert preview_undo(study, "anna").only == 7
     assert preview_undo(study, "eve").refusal == "there is nothing by eve to undo"
     assert preview_undo(study, "robot").refusal.endswith("amend it instead")  # others were told since
+
+
+def test_no_undo_is_offered_of_a_locked_study(studies: ServedStudies) -> None:
+    study = make_lab(studies)
+    study.close(lock=True)
+    assert preview_undo(study, None).refusal.startswith("This study is locked")
 
 
 def test_fields_know_their_values() -> None:

@@ -102,9 +102,23 @@ def test_ten_thousand_trials_make_small_pages_and_few_marks(server: Running, own
         for each in [*answer["charts"], *([answer["pair"]] if "pair" in answer else [])]:
             assert 0 < count_marks(each["figure"]) <= 2000, chart
             assert len(json.dumps(each)) < 300_000
-    notes = server.call("GET", "/api/studies/large/chart?chart=progress", token=owner).json["charts"][0]["figure"]
-    (note,) = [each["text"] for each in notes["layout"]["annotations"]]
-    assert note.startswith("Shown: 1,200 of 9,600 outcomes")
+    chart = server.call("GET", "/api/studies/large/chart?chart=progress", token=owner).json["charts"][0]
+    assert " Shown: 1,200 of 9,600 outcomes" in chart["words"]
+    assert not chart["figure"]["layout"].get("annotations")
+
+
+def test_of_conversions_the_page_says_how_many_came(server: Running, owner: str) -> None:
+    settings: dict[str, Any] = {"outcomes": "conversion", "silence": "fading", "patience": 2, "seed": 1}
+    study = Study.create(server.store, "shop", space={"x": Real(0, 1)}, **settings)
+    study.tell(study.ask(n=4)[1], 1)
+    study.ask(n=1)
+    page = server.call("GET", "/studies/shop", token=owner).body.decode()
+    assert "<dt>Converted</dt><dd><b>20 %</b><span" in page
+    assert "Make the rate of conversions as large as possible." in page
+    assert ">2 were silent</a> for longer than patience, and count as not converted." in page
+    assert re.findall('id="tell-([0-9]+)"', page) == ["4", "5"]
+    words = server.call("GET", "/api/studies/shop/chart?chart=progress", token=owner).json["charts"][0]["words"]
+    assert words == "1 of 5 converted."
 
 
 def count_marks(figure: dict[str, Any]) -> int:
@@ -208,6 +222,13 @@ def test_who_is_not_known_is_asked_to_sign_in(server: Running) -> None:
     assert (reply.status, reply.headers["location"]) == (303, "/sign-in?next=%2Fstudies%2Fmine%2Ftrials")
     page = server.call("GET", "/sign-in?next=//evil.example").body.decode()
     assert 'data-next="/"' in page
+
+
+def test_an_address_that_is_not_there_is_a_page_for_people_and_json_for_programs(server: Running) -> None:
+    page = server.call("GET", "/nowhere", headers={"Accept": "text/html"})
+    assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert b"<p>There is nothing at this address.</p>" in page.body
+    assert server.call("GET", "/nowhere").json["error"]["code"] == "unknown_address"
 
 
 def test_trials_are_sorted_filtered_and_paged(server: Running, owner: str) -> None:

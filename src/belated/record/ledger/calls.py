@@ -38,6 +38,10 @@ PATIENCE_NAME = "BELATED_SERVER_TIMEOUT"  # the variable of the environment that
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5)  # seconds between attempts; the last one again and again
 LONGEST_ANSWER = 600.0  # seconds that the answer to a file may take
 LOST = (OSError, http.client.HTTPException, EOFError)
+TLS = {
+    "CERTIFICATE_VERIFY_FAILED": "the certificate of {} is not trusted",
+    "WRONG_VERSION_NUMBER": "{} does not speak TLS; is its address http://...?",
+}
 
 
 def write_json(plain: Any) -> bytes:
@@ -132,6 +136,7 @@ class ServerConnection:
                 reply = self._try(method, path, body, key, max(left, 0.05))
             except LOST as error:
                 self.close()  # the others are lost too
+                _refuse_without_tls(error, self.shown)
                 refusal, reason = None, " ".join(str(error).split()) or type(error).__name__
             else:
                 if reply.status < 400:
@@ -205,6 +210,14 @@ class ServerConnection:
         if self._secure:
             return http.client.HTTPSConnection(self._host, timeout=timeout, context=ssl.create_default_context())
         return http.client.HTTPConnection(self._host, timeout=timeout)
+
+
+def _refuse_without_tls(error: Exception, url: str) -> None:
+    """What trying again would not help against."""
+    said = TLS.get(getattr(error, "reason", None) or "") if isinstance(error, ssl.SSLError) else None
+    if said is not None:
+        more = getattr(error, "verify_message", "")
+        raise Unreachable(said.format(f"the server {url}") + (f" ({more})" if more else "")) from None
 
 
 def _close_connections(connections: list[http.client.HTTPConnection]) -> None:

@@ -61,6 +61,9 @@ def write_chart(figure: go.Figure, words: str, *, named: bool = True) -> Spec:
     """A figure and its words; it is without Plotly's own colours: the page has them.
 
     named  by a legend; else the page says what is drawn"""
+    if named:  # what is not drawn is said below: a phone is too narrow for it
+        words = " ".join([words, *(f"{note.text}." for note in figure.layout.annotations)])
+        figure.layout.annotations = ()
     above = 34 if named else 10 + 12 * min(2, len(figure.layout.annotations))  # a legend, or names of lines
     figure.update_layout(
         template="none",
@@ -90,9 +93,13 @@ def describe_progress(view: HistoryView) -> str:
     if not np.any(heard):
         return f"{format_count(len(view.trials), 'trial')}, and nothing heard yet."
     settings = view.study.settings
-    said = f"{int(np.sum(heard))} of {format_count(len(y), 'trial')} have an outcome"
     if view.conversions:
-        return f"{said}."
+        people = sum(1 if t.shown is None else t.shown for t in view.trials if t.failure is None)
+        came = sum(bool(t.outcome) if t.converted is None else t.converted for t in view.trials)
+        return f"{came:,} of {people:,} converted."
+    said = (
+        f"{int(np.sum(heard))} of {format_count(len(y), 'trial')} {'has' if np.sum(heard) == 1 else 'have'} an outcome"
+    )
     row = int(np.nanargmax(settings.objective.sign * y))
     newest = int(np.flatnonzero(heard)[np.argmax(view.told[heard])])
     best = f"the best is {format_outcome(settings, float(y[row]))}, of trial {row + 1}"

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from belated.errors import BelatedError
+from belated.errors import BelatedError, Locked
 from belated.learner.arrays import Array
 from belated.learner.delays.survival import spread_evenly
 from belated.record.log import LogEntry, describe_event
 from belated.record.undoing import PastEvent
-from belated.report.content import format_outcome
 from belated.results import Trial
+from belated.service.pages.standing import Standing, read_standing
 from belated.service.served import ServedStudy
 from belated.settings import Settings
 from belated.space.encoding import Space
@@ -165,10 +165,9 @@ class StudySummary:
     trials: int
     out: int
     oldest: str  # for how long the oldest has been out
-    best: str
-    best_trial: int | None
-    spark: str  # the best so far, as points of a small curve
-    spark_words: str
+    standing: Standing
+    spark: str  # how it went, as points of a small curve
+    silent: int  # of conversions: who counts as not converted by now
     attention: Sequence[str]
     closed: bool
     locked: bool
@@ -181,10 +180,9 @@ def summarize(study: ServedStudy) -> StudySummary:
     """A study in a few numbers; nothing is fitted for it."""
     settings, now = study.settings, study.clock()
     counts = {str(status): count for status, count in study.counts().items()}
-    out = study.read_trials(study.find_trials(OUT))
+    out = study.read_trials(study.find_trials(list_awaited(settings)))
     ages = [now - trial.asked_at for trial in out]
-    numbers, y = study.read_outcomes()
-    best, number, line = find_best(settings, numbers, y)
+    standing = read_standing(study)
     closed, locked = study.closed, study.locked
     listed = {status: counts[status] for status in SHOWN_FIRST if counts.get(status)}
     return StudySummary(
@@ -196,10 +194,9 @@ def summarize(study: ServedStudy) -> StudySummary:
         trials=sum(counts.values()),
         out=len(out),
         oldest=format_duration(max(ages)) if ages else "",
-        best=best,
-        best_trial=number,
-        spark=draw_spark(line),
-        spark_words=describe_spark(settings, line),
+        standing=standing,
+        spark=draw_spark(standing.line),
+        silent=counts.get("expired", 0) if settings.objective.conversions else 0,
         attention=list_attention(study, counts, closed, locked),
         closed=closed,
         locked=locked,
@@ -209,22 +206,15 @@ def summarize(study: ServedStudy) -> StudySummary:
     )
 
 
+def list_awaited(settings: Settings) -> tuple[str, ...]:
+    """The statuses of what is still waited for: of conversions, silence for longer than patience is an answer."""
+    return ("pending",) if settings.objective.conversions else OUT
+
+
 def find_newest(study: ServedStudy) -> PageTime | None:
     """When something happened last."""
     lines, _ = list_history(study, None, None, 0, 1)
     return lines[0].when if lines else None
-
-
-def find_best(settings: Settings, numbers: Sequence[int], y: Array) -> tuple[str, int | None, Array]:
-    """The best outcome with its unit, whose it is, and the best so far by trial; of conversions, their share."""
-    if not len(y):
-        return "", None, y
-    if settings.outcomes == "conversion":
-        line = np.cumsum(y) / np.arange(1, len(y) + 1)
-        return "", None, line
-    line = settings.objective.sign * np.maximum.accumulate(settings.objective.sign * y)
-    row = int(np.argmax(settings.objective.sign * y))
-    return format_outcome(settings, float(y[row])), numbers[row], line
 
 
 def draw_spark(line: Array) -> str:
@@ -237,18 +227,11 @@ def draw_spark(line: Array) -> str:
     return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
 
 
-def describe_spark(settings: Settings, line: Array) -> str:
-    if len(line) < 2 or settings.outcomes == "conversion":
-        return ""
-    first, last = (format_outcome(settings, float(value)) for value in (line[0], line[-1]))
-    return f"Best so far: from {first} to {last}"
-
-
 def list_attention(study: ServedStudy, counts: Mapping[str, int], closed: bool, locked: bool) -> list[str]:
     """What somebody should know or do, in words."""
     heard = counts.get("heard", 0) + counts.get("late", 0)
     found = []
-    if counts.get("expired"):
+    if counts.get("expired") and not study.settings.objective.conversions:
         found.append(f"{counts['expired']} out longer than patience")
     if locked or closed:
         found.append("locked" if locked else "closed")
@@ -289,7 +272,7 @@ class Paging:
 
 def list_out(study: ServedStudy) -> tuple[list[ListedTrial], int]:
     """The trials that are out, the oldest first, and how many there are."""
-    numbers = study.find_trials(OUT)
+    numbers = study.find_trials(list_awaited(study.settings))
     now, last = study.clock(), study.rounds
     rows = [read_row(study, trial, now, last) for trial in study.read_trials(numbers[:OUT_ROWS])]
     return rows, len(numbers)
@@ -339,6 +322,8 @@ class UndoPreview:
 
 
 def preview_undo(study: ServedStudy, by: str | None) -> UndoPreview:
+    if study.locked:
+        return UndoPreview((), str(Locked()))
     try:
         return UndoPreview(write_lines(study.find_undo(by=by), study.clock()))
     except BelatedError as error:
@@ -347,7 +332,9 @@ def preview_undo(study: ServedStudy, by: str | None) -> UndoPreview:
 
 def describe_question(settings: Settings) -> str:
     """What is looked for, in one sentence."""
-    verb = "Make" if settings.outcome_name else "Make the"
+    what = settings.outcome_label if settings.outcome_name else "the outcome"
+    if settings.objective.conversions:
+        what = f"the rate of {settings.outcome_name or 'conversions'}"
     size = "large" if settings.objective.goal == "maximize" else "small"
     patience = "" if math.isinf(settings.patience.m) else f" Patience is {settings.patience}."
-    return f"{verb} {settings.outcome_label} as {size} as possible.{patience}"
+    return f"Make {what} as {size} as possible.{patience}"

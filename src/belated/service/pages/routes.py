@@ -243,6 +243,11 @@ def add_pages(app: FastAPI) -> None:
     add_study_page("/add", "add.html", "add", read_add)
     add_study_page("/manage", "manage.html", "manage", read_manage)
 
+    def show_missing(request: Request) -> Response:
+        return render(request, "problem.html", None, 404, sentence="there is nothing at this address")
+
+    app.state.show_missing = show_missing
+
     def refuse_address(request: Request, person: Person) -> Response:
         raise UnknownStudy("there is nothing at this address")
 

@@ -8,7 +8,7 @@
     + words.slice(1) + (/[.!?…]$/.test(words) ? "" : ".");
   const makeKey = () => [...crypto.getRandomValues(new Uint32Array(4))].map(part => part.toString(36)).join("-");
 
-  // Calls: what is thrown has the server's sentence; `lost`: the same may be sent again
+  // Calls: what is thrown has the server's sentence; `lost`: send it again
 
   async function call(address, { body, key } = {}) {
     const headers = body === undefined ? {} : { "Content-Type": "application/" + (body instanceof File ? "octet-stream" : "json"), "Belated-CSRF": find("meta[name=csrf]")?.content ?? "" };
@@ -63,10 +63,10 @@
   function readField(field) {
     const text = field.value.trim(), kind = field.dataset.kind;
     if (kind === "flag") return field.checked || undefined;
-    if (text === "" || (field.type === "radio" && !field.checked)) return undefined;
+    if ((text === "" && !field.dataset.needed) || (field.type === "radio" && !field.checked)) return undefined;
     if (kind === "json") return JSON.parse(text);
     if (kind === "pair") return text.split(/,| to /).map(Number);
-    return kind === "number" && NUMBER.test(text) ? Number(text) : text;  // the server refuses
+    return kind === "number" && NUMBER.test(text) && isFinite(text) ? Number(text) : text;  // or refused
   }
 
   function collect(form) {
@@ -142,7 +142,7 @@
     if (event.target.matches("[data-auto] select, [data-auto] [type=checkbox]")) event.target.form.requestSubmit();
   });
 
-  // Updates: what is live in the page is replaced, unless somebody is typing there
+  // Updates: what is live is replaced, unless somebody types there
 
   const isBusy = place => place.contains(document.activeElement)
     || every("input", place).some(field => field.value !== field.defaultValue);
@@ -194,7 +194,7 @@
     addEventListener("pagehide", () => stream.close());
   }
 
-  // Charts, in the colours of this page
+  // Charts, in this page's colours
 
   const plotly = new Promise(ready => find("#plotly")?.addEventListener("load", () => ready(window.Plotly)));
   const drawn = new Map(), asked = new Map();  // what places show, and what they wait for
@@ -214,13 +214,14 @@
     layout.hoverlabel = { bgcolor: colour("card"), font: { color: colour("ink") } };
     place.style.setProperty("--bars", data[0]?.type === "bar" ? data[0].y.length : 0);
     find(".wait", plot)?.remove();
+    plot.hidden = !data.length;
     await Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true });
     place.dataset.drawn = chart.words;
   }
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((chart, place) => draw(place, chart)));
 
-  /* Fetch and draw what belongs to a place: one chart or several, and sentences. */
+  /* Fetch and draw the charts and sentences of a place. */
   async function load(place) {
     const address = new URL(place.dataset.chart, location.href), form = find("#context"), pair = find("#pair"), several = find("template", place);
     if (form) address.searchParams.set("context", JSON.stringify(collect(form).context));
@@ -287,7 +288,7 @@
     call("/sign-in", { body: JSON.stringify({ code }) }).then(() => location.replace(page.next), error => showError(form, error));
   }
 
-  // What each page begins with
+  // How pages begin
 
   if (page.page === "sign-in") {
     const form = find("#sign-in"), begin = () => {
