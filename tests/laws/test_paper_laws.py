@@ -120,9 +120,9 @@ def transcribed(
 ):
     """x_1 … x_T as rows of P. Eq. (1), (2), (3); ties to the lowest row. `fits`: hyperparameters by t, for K and λ.
 
-    `silence`: the SDF pair with the footnote of Section 3.1. In the place of 0 stands, up to the age m, the posterior mean
-    given the heard ("unknown": such a datum moves σ and not μ), or its average at the K_NEAREST heard queries that are
-    the nearest ("nearest"). Older ones that were not heard are left out."""
+    `silence`: the SDF pair with the footnote of Section 3.1. In the place of 0 stands, up to the age m, the posterior
+    mean given the heard ("unknown": such a datum moves σ and not μ), or its average at the K_NEAREST heard queries that
+    are the nearest ("nearest"). Older ones that were not heard are left out."""
     sdf, thompson, x = name in SDF, "TS" in name, []
     for t in range(1, T + 1):
         if fits is not None and t in fits:
