@@ -15,6 +15,13 @@ Failure = Literal["lost", "infeasible", "withdrawn"]
 FAILURES: tuple[Failure, ...] = ("lost", "infeasible", "withdrawn")
 Status = Literal["pending", "heard", "late", "expired", "failed", "counted"]
 STATUSES: tuple[Status, ...] = ("pending", "heard", "late", "expired", "failed", "counted")
+
+
+def list_awaited(conversions: bool) -> tuple[Status, ...]:
+    """The statuses of trials that are out: of conversions, silence for longer than patience is an answer."""
+    return ("pending",) if conversions else ("pending", "expired")
+
+
 ENOUGH = 1e-6  # of the acquisition's range: how close a replayed maximum must be on another machine
 
 

@@ -66,6 +66,26 @@ def test_everything_is_on_it() -> None:
         assert said in words, said
 
 
+def test_of_conversions_the_rate_is_looked_for_and_nobody_is_waited_for_beyond_patience() -> None:
+    now = [0.0]
+    study = Study.create(
+        space={"banner": Choice("a", "b")},
+        outcomes="conversion",
+        silence="fading",
+        patience="1d",
+        seed=0,
+        clock=lambda: now[0],
+    )
+    early, late = study.add({"banner": "a"}), study.add({"banner": "b"})
+    study.tell(early, 1.0)
+    assert "Nothing: every query has its outcome." not in read_words(study.report())
+    now[0] = 2 * 86400.0
+    words = read_words(study.report())
+    assert "Make the rate of conversions as large as possible." in words
+    assert study.trial(late.number).status == "expired"
+    assert "Nothing: every query has its outcome." in words
+
+
 def test_the_recommended_point_has_its_interval() -> None:
     study = make_lab()
     at = study.posterior([study.recommend().params])

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
-from belated import Real, Study
+from belated import Choice, Real, Study
 from tests.support.servers import Running, run_server
 
 NOW = 1.7e9
@@ -59,6 +59,19 @@ def test_what_happened_is_counted(tmp_path: Path) -> None:
         study.add({"x": 0.75}, 0.2)
         study.refit()
         assert read_metrics(server)['belated_fits_total{study="lab"}'] == 1
+
+
+def test_who_did_not_convert_within_patience_is_not_out(tmp_path: Path) -> None:
+    with run_server(f"sqlite:///{tmp_path}/shop.db", clock=lambda: NOW) as server:
+        space = {"banner": Choice("a", "b")}
+        study = Study.create(
+            server.url, "shop", space=space, outcomes="conversion", silence="fading", patience="1d", seed=0
+        )
+        for hours in (0.5, 2.0, 30.0):
+            study.add({"banner": "a"}, at=NOW - hours * HOUR)
+        found = read_metrics(server)
+        ages = [found[f'belated_pending{{study="shop",younger_than="{edge}"}}'] for edge in ("1h", "1d", "+Inf")]
+        assert ages == [1, 2, 2]
 
 
 def test_health_needs_no_token(tmp_path: Path) -> None:

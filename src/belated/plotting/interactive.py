@@ -45,7 +45,7 @@ from belated.plotting.study.view import (
     read_study_view,
 )
 from belated.plotting.thinning import choose_marks
-from belated.results import Trial
+from belated.results import Trial, list_awaited
 from belated.space.points import Points
 from belated.validation import Params, format_names
 
@@ -278,12 +278,9 @@ def mark_time(figure: go.Figure, x: float, what: str, rows: int = 0) -> None:
 
 
 def find_out(view: HistoryView) -> list[tuple[Trial, float]]:
-    """The trials that are out, each with how long (rounds, or seconds by the clock), the oldest first.
-
-    Of conversions, silence for longer than patience is an answer."""
+    """The trials that are out, each with how long (rounds, or seconds by the clock), the oldest first."""
     now, last = view.start + view.seconds, len(view.trials)
-    awaited = ("pending",) if view.conversions else ("pending", "expired")
-    out = [trial for trial in view.trials if trial.status in awaited]
+    out = [trial for trial in view.trials if trial.status in list_awaited(view.conversions)]
     aged = [(t, max(now - t.asked_at, 0.0) if view.by_clock else float(last + 1 - t.number)) for t in out]
     return sorted(aged, key=lambda each: -each[1])
 

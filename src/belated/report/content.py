@@ -20,7 +20,7 @@ from belated.record.log import describe_event
 from belated.record.state import State
 from belated.record.trial_record import TrialRecord
 from belated.record.undoing import find_number
-from belated.results import BestQuery, Trial
+from belated.results import BestQuery, Trial, list_awaited
 from belated.settings import Settings, read_amendment
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Parameter
@@ -90,11 +90,17 @@ def describe_trials(best: BestQuery) -> str:
     return f"Asked {format_count(best.asked, 'time')}, heard {format_count(best.heard, 'time')}."
 
 
+def describe_goal(settings: Settings) -> str:
+    """What is to be made large or small, in a sentence."""
+    what = settings.outcome_label if settings.outcome_name else f"the {settings.outcome_label}"
+    if settings.objective.conversions:
+        what = f"the rate of {settings.outcome_name or 'conversions'}"
+    return f"Make {what} as {'large' if settings.objective.goal == 'maximize' else 'small'} as possible."
+
+
 def describe_question(settings: Settings) -> list[str]:
     """What is looked for, in sentences."""
-    objective, name = settings.objective, settings.outcome_label
-    verb = "Make" if settings.outcome_name else "Make the"
-    sentences = [f"{verb} {name} as {'large' if objective.goal == 'maximize' else 'small'} as possible."]
+    objective, sentences = settings.objective, [describe_goal(settings)]
     for word, value in (("worst", objective.floor), ("best", objective.ceiling)):
         if value is not None:
             sentences.append(f"The {word} possible value is {format_outcome(settings, value)}.")
@@ -154,7 +160,8 @@ def format_date(view: StudyView, at: float) -> str:
 
 def tabulate_unheard(view: StudyView) -> ReportTable:
     """The queries without an outcome, and how long each has been out."""
-    trials = [trial for trial in view.trials if trial.status in ("pending", "expired")]
+    awaited = list_awaited(view.study.settings.objective.conversions)
+    trials = [trial for trial in view.trials if trial.status in awaited]
     now = view.start + view.seconds
     size, unit = choose_unit(max([0.0, *(now - trial.asked_at for trial in trials)]))
     if view.by_clock:

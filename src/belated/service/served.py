@@ -32,7 +32,7 @@ from belated.record.locks import hold
 from belated.record.signing import NOBODY, Signature
 from belated.record.tellings import read_outcome
 from belated.record.undoing import PastEvent
-from belated.results import Receipt, Trial
+from belated.results import Receipt, Trial, list_awaited
 from belated.settings import Settings
 from belated.study import Study
 from belated.verbs.asking import choose
@@ -180,7 +180,7 @@ class ServedStudy(Study):
 
     def list_pending_ages(self, now: float) -> list[float]:
         """For how many seconds each trial without an outcome has been out."""
-        pending = self.read_trials(self.find_trials(("pending", "expired")))
+        pending = self.read_trials(self.find_trials(list_awaited(self.settings.objective.conversions)))
         return [max(0.0, now - trial.asked_at) for trial in pending]
 
     def choose_key(self, number: object, key: str) -> str | None:

@@ -16,7 +16,8 @@ from belated.learner.arrays import Array
 from belated.learner.delays.survival import spread_evenly
 from belated.record.log import LogEntry, describe_event
 from belated.record.undoing import PastEvent
-from belated.results import Trial
+from belated.report.content import describe_goal
+from belated.results import Trial, list_awaited
 from belated.service.pages.standing import Standing, read_standing
 from belated.service.served import ServedStudy
 from belated.settings import Settings
@@ -180,7 +181,7 @@ def summarize(study: ServedStudy) -> StudySummary:
     """A study in a few numbers; nothing is fitted for it."""
     settings, now = study.settings, study.clock()
     counts = {str(status): count for status, count in study.counts().items()}
-    out = study.read_trials(study.find_trials(list_awaited(settings)))
+    out = study.read_trials(study.find_trials(list_awaited(settings.objective.conversions)))
     ages = [now - trial.asked_at for trial in out]
     standing = read_standing(study)
     closed, locked = study.closed, study.locked
@@ -204,11 +205,6 @@ def summarize(study: ServedStudy) -> StudySummary:
         newest=find_newest(study),
         position=study.read_head().position,
     )
-
-
-def list_awaited(settings: Settings) -> tuple[str, ...]:
-    """The statuses of what is still waited for: of conversions, silence for longer than patience is an answer."""
-    return ("pending",) if settings.objective.conversions else OUT
 
 
 def find_newest(study: ServedStudy) -> PageTime | None:
@@ -272,7 +268,7 @@ class Paging:
 
 def list_out(study: ServedStudy) -> tuple[list[ListedTrial], int]:
     """The trials that are out, the oldest first, and how many there are."""
-    numbers = study.find_trials(list_awaited(study.settings))
+    numbers = study.find_trials(list_awaited(study.settings.objective.conversions))
     now, last = study.clock(), study.rounds
     rows = [read_row(study, trial, now, last) for trial in study.read_trials(numbers[:OUT_ROWS])]
     return rows, len(numbers)
@@ -331,10 +327,6 @@ def preview_undo(study: ServedStudy, by: str | None) -> UndoPreview:
 
 
 def describe_question(settings: Settings) -> str:
-    """What is looked for, in one sentence."""
-    what = settings.outcome_label if settings.outcome_name else "the outcome"
-    if settings.objective.conversions:
-        what = f"the rate of {settings.outcome_name or 'conversions'}"
-    size = "large" if settings.objective.goal == "maximize" else "small"
+    """What is looked for, and for how long an outcome is waited for."""
     patience = "" if math.isinf(settings.patience.m) else f" Patience is {settings.patience}."
-    return f"Make {what} as {size} as possible.{patience}"
+    return f"{describe_goal(settings)}{patience}"
