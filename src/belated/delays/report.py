@@ -447,7 +447,7 @@ def report_delays(state: State, now: float, by: TimeScale | None = None) -> Dela
         X=history.X[keep],
         y=np.where(came, history.y[keep], np.nan),
         out=out,
-        added=n - len(keep) - (0 if history.counts is None else len(history.counts.number)),
+        added=n - len(keep) - int(np.sum(~np.isnan(state.table.column("shown_over")))),
         none=int(np.sum(none)),
     )
     return report if history.counts is None or report.scale != own else add_people(report, state, history.counts)
@@ -469,9 +469,9 @@ def add_people(report: DelayReport, state: State, counts: Counts) -> DelayReport
         many.append(silent)
         limit += [age] * (len(waited) - len(limit))
         place += [row] * (len(waited) - len(place))
-    times = np.array(many)
+    times = np.array(many, dtype=np.intp)
     when, until_now = np.repeat(waited, times), np.repeat(limit, times)
-    came, X = ~np.isnan(when), counts.X[np.repeat(place, times)]
+    came, X = ~np.isnan(when), counts.X[np.repeat(np.array(place, dtype=np.intp), times)]
     mine = Waits(waited=np.where(came, when, until_now), limit=until_now, came=came)
     nobody = np.full(len(when), np.nan)
     unknown = Waits(waited=nobody, limit=nobody, came=came)

@@ -331,6 +331,11 @@ class TrialTable:
         return np.asarray(np.isfinite(self.column("delay")))
 
     @property
+    def has_heard(self) -> bool:
+        """Whether anything was heard: an outcome, or conversions of a day that did not fail."""
+        return bool(np.any(self.told) or np.any(self.column("converted")[self.column("failure") < 0]))
+
+    @property
     def rows(self) -> TrialRecords:
         """Everything about each trial, as records that are made when they are looked at."""
         return TrialRecords(self)
