@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from belated import Study, Trial
-from belated.cli.io.cells import ParameterTexts, parse_time, parse_whole
+from belated.cli.io.cells import ParameterTexts, parse_day, parse_whole
 from belated.cli.io.columns import COUNT_FIELDS
 from belated.cli.io.files import FileRow, LineErrors
 from belated.cli.io.history import parse_step, repeat_event
@@ -123,15 +123,8 @@ def parse_cells(study: Study, cells: Mapping[str, str]) -> dict[str, Any]:
         if name not in cells or (name in space.names and f"params.{name}" not in cells):
             continue
         text = cells[name]
-        row[name] = parse_whole(text, name) if name in ("shown", "converted") else _parse_moment(text, name)
+        row[name] = parse_whole(text, name) if name in ("shown", "converted") else parse_day(text, name)
     return row
-
-
-def _parse_moment(text: str, name: str) -> datetime | float:
-    try:
-        return parse_time(text, name)
-    except InvalidInput:
-        raise InvalidInput(f"{name} must be a date such as 2026-03-01, or a time (got {format_value(text)})") from None
 
 
 def _take(space: Space, prefix: str, cells: Mapping[str, str]) -> dict[str, Any]:
