@@ -67,9 +67,8 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
     counted = view.count("counted") > 0
     says = "when it was heard; tail: since it was asked"
     if counted:
-        says = (
-            "of the people of a day, by the day" if np.all(~timed) else f"{says}; of the people of a day: their share"
-        )
+        both = "when it was heard; of people counted by day: their share"
+        says = both if np.any(timed) else "of the people of a day, by the day"
     write_headline(axes, clip_text(view.title, 28), says)
     if np.any(there):
         at, line = compute_progress(view, y, view.asked, view.told)
