@@ -107,6 +107,19 @@ def test_a_day_with_fewer_than_before_is_said() -> None:
     assert "4 days counted anew (2 with fewer than before)" in said
 
 
+def test_in_rounds_the_same_file_again_adds_nothing() -> None:
+    invoke("new", "lab", *STUDY, "--patience", "60")
+    for day, converted in ((3, 12), (4, 15)):
+        Path("counts.csv").write_text(COUNTS.replace("500,12", f"500,{converted}"))
+        invoke("import", "counts.csv", "--as-of", f"2026-03-0{day}")
+        invoke("ask", "--context", "segment=new")
+    invoke("export", "lab", "--out", "a.jsonl")
+    assert "0 new trials, 6 here before, 0 outcomes\n" in invoke("import", "lab", "a.jsonl").stdout
+    Path("counts.csv").write_text(COUNTS)  # of the day before, found later
+    assert "counted anew" not in invoke("import", "counts.csv", "--as-of", "2026-03-03").stdout
+    assert open_lab().trial(1).converted == 15
+
+
 def test_two_counts_of_one_day_in_one_file_are_not_taken_for_one() -> None:
     invoke("new", "lab", *STUDY)
     Path("counts.csv").write_text(COUNTS + "0.2,new,2026-03-01,100,3\n")  # of another newsletter, say
