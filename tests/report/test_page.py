@@ -166,9 +166,8 @@ def test_people_who_were_counted_are_out_and_have_converted() -> None:
     study = make_counted()
     words = read_words(study.report({"segment": "new"}))
     shown, converted = (sum(getattr(trial, name) for trial in study.trials()) for name in ("shown", "converted"))
-    assert (
-        f"Still out {shown - converted} of {shown} people who were counted by day have not converted. Failed" in words
-    )
+    out = f"{shown - converted} of {shown} people who were counted by day have not converted."
+    assert f"Still out {out} Failed" in words
     assert re.search(r"Asked 2800 times, converted \d+ times\.", words)
     until = max(trial.counted_at for trial in study.trials())
     assert f"As of {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC" in words
