@@ -292,6 +292,16 @@ def test_a_day_that_failed_takes_the_same_counts_again_and_no_others(place: Plac
             look()
 
 
+def test_counts_of_a_day_that_is_long_over_came_within_the_window(place: Place) -> None:
+    """They may have come at any time since: what counts as in time is not said to have come later."""
+    study = create(place)
+    place.clock.now = 30 * DAY
+    study.add_many([count(place, 0.0, 10_000, 40, 25 * DAY)])
+    report = study.delays()
+    assert report.rho().estimate == pytest.approx(0.004, abs=1e-4)
+    assert "0.4 % arrive" in str(report)
+
+
 def test_delays_are_learned_from_counts(place: Place) -> None:
     """Half of those that come take longer than two days: what has come by then is about half of it."""
     rng = np.random.default_rng(0)

@@ -456,12 +456,14 @@ def report_delays(state: State, now: float, by: TimeScale | None = None) -> Dela
 def add_people(report: DelayReport, state: State, counts: Counts) -> DelayReport:
     """The same with a row for every person who was counted by day; they were shown in the middle of their day."""
     waited, limit, place = list[float](), list[float](), list[int]()
-    many = list[int]()
+    many, m = list[int](), state.settings.patience.m
     for row, number in enumerate(counts.number.tolist()):
         middle = float(counts.width[row]) / 2.0
         age = max(float(counts.age[row]) - middle, 0.0)
         silent = int(counts.shown[row])
         for since, until, people in list_arrivals(state.rows[number - 1].statements):
+            if since - 2.0 * middle <= m:  # they count as in time, so they came by then
+                until = min(until, max(since, m + middle))
             waited.append(min(max((since + until) / 2.0 - middle, 0.0), age))
             silent -= people
             many.append(people)
