@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import belated
-from belated import AlreadyTold, Receipt, Study, check
+from belated import AlreadyEnded, AlreadyTold, InvalidInput, NothingHeard, Receipt, Study, check
 from belated.events import Converted, Refused, Repeated, Told
 from tests.support.refusals import refusal
 from tests.support.studies import Place
@@ -266,6 +266,40 @@ def test_a_day_is_as_old_as_its_last_statement(place: Place) -> None:
     assert np.array(study.posterior([X])) == pytest.approx(np.array(young))
     study.add_many([count(place, 0.0, 100, 0, 9 * DAY)])
     assert study.posterior([X]).mean[0] < young.mean[0]
+
+
+def test_counts_until_the_beginning_of_their_day_are_refused(place: Place) -> None:
+    """A date is its first moment: nobody was shown anything by then."""
+    study = create(place)
+    with pytest.raises(InvalidInput, match="as_of must be after the beginning of its day, 1970-01-02"):
+        study.add_many([count(place, DAY, 100, 5, DAY)])
+    assert study.trials() == []
+
+
+def test_a_day_that_failed_takes_the_same_counts_again_and_no_others(place: Place) -> None:
+    study = create(place)
+    row = count(place, 0.0, 100, 5, DAY)
+    (trial,) = study.add_many([row])
+    study.fail(trial, "lost", reason="the links were broken")
+    events = len(study.events())
+    assert study.add_many([row])[0].failure == "lost"
+    assert len(study.events()) == events
+    with pytest.raises(AlreadyEnded, match=r"it takes no counts\. Leave the row out, or undo the failure"):
+        study.add_many([count(place, 0.0, 100, 6, 2 * DAY)])
+    assert study.delays().added == 0  # nothing came with its query
+    for look in (study.outlook, study.recommend, study.best):
+        with pytest.raises(NothingHeard):
+            look()
+
+
+def test_counts_of_a_day_that_is_long_over_came_within_the_window(place: Place) -> None:
+    """They may have come at any time since: what counts as in time is not said to have come later."""
+    study = create(place)
+    place.clock.now = 30 * DAY
+    study.add_many([count(place, 0.0, 10_000, 40, 25 * DAY)])
+    report = study.delays()
+    assert report.rho().estimate == pytest.approx(0.004, abs=1e-4)
+    assert "0.4 % arrive" in str(report)
 
 
 def test_delays_are_learned_from_counts(place: Place) -> None:

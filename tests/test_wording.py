@@ -2,7 +2,7 @@
 
 import pytest
 
-from belated.wording import align_columns, format_count, format_duration, format_table, join_words
+from belated.wording import align_columns, format_count, format_duration, format_share, format_table, join_words
 
 
 def test_counts() -> None:
@@ -34,3 +34,14 @@ def test_bold_takes_no_room() -> None:
     plain = align_columns([["a", "10"], ["bb", "2"]], numbers=[1])
     styled = align_columns([["a", bold("10")], [bold("bb"), "2"]], numbers=[1])
     assert styled == [plain[0].replace("10", bold("10")), plain[1].replace("bb", bold("bb"))]
+
+
+def test_a_small_share_is_not_0() -> None:
+    assert [format_share(p) for p in (0.0, 0.00352, 0.0099, 0.01, 0.087, 1.0)] == [
+        "0 %",
+        "0.35 %",
+        "0.99 %",
+        "1 %",
+        "9 %",
+        "100 %",
+    ]

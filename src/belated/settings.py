@@ -268,6 +268,8 @@ def settle_settings(
     _check_patience(chosen, m)
     if outcomes not in OUTCOMES:
         raise InvalidInput(f"outcomes must be one of {', '.join(OUTCOMES)} (got {format_value(outcomes)})")
+    if outcomes == "conversion" and silence is None and chosen.implied.silence is None:
+        raise InvalidInput('conversions need silence="floor" or "fading": the rate so far, or the one to come')
     meaning = _settle_silence(chosen, silence)
     if outcomes == "conversion" and chosen.model.surrogate is not None:
         raise Contradiction(f"conversions have a model of their own; {chosen.name} has a surrogate")

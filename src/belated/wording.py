@@ -35,6 +35,17 @@ def format_duration(seconds: float) -> str:
     return " ".join([part for part in parts[:2] if not part.startswith("0")]) or "0s"
 
 
+def format_share(share: float) -> str:
+    """A share in whole percent; less than one percent in two digits.
+
+    >>> from belated.wording import format_share
+    >>> format_share(0.0435), format_share(0.00352), format_share(0.0)
+    ('4 %', '0.35 %', '0 %')
+    """
+    percent = 100 * share
+    return f"{percent:.2g} %" if 0 < percent < 1 else f"{percent:.0f} %"
+
+
 def join_words(words: Sequence[str], last: str = " and ") -> str:
     """a, b and c; "none" of nothing."""
     if not words:

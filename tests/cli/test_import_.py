@@ -28,6 +28,7 @@ def test_past_experiments_are_taken_in_once() -> None:
         "aged": True,
         "days": 0,
         "restated": 0,
+        "fewer": 0,
         "nobody": 0,
         "left_out": [],
         "remarks": [],

@@ -171,3 +171,9 @@ def test_show_says_who_made_it_who_wrote_and_that_it_is_locked() -> None:
     plain = run_json("show")
     assert (plain["locked"], plain["created_by"], plain["people"]) == (True, "Anna", ["Anna", "Bob", "Carla"])
     assert abs(plain["created_at"] - time.time()) < 3600
+
+
+def test_an_outlook_in_a_context_says_in_which() -> None:
+    invoke("new", "shop", "--real", "x", "0", "1", "--context-choice", "who", "a,b", "--silence", "unknown")
+    invoke("add", "shop", "x=0.2", "--value", "1", "--context", "who=b")
+    assert "\nIn the context who = b the next 10 queries may gain " in invoke("show", "shop").stdout

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import belated
-from belated import Choice, NothingHeard, Points, Study
+from belated import Choice, NothingHeard, Points, SimulatedClock, Study
 from belated.comparison.candidates import choose_time_scale, list_candidates
 from belated.comparison.compare import choose_rounds
 from belated.comparison.world import read_source
@@ -113,3 +113,26 @@ def test_nothing_but_zeros_is_no_world() -> None:
     study.tell(study.ask(), 0)
     with pytest.raises(NothingHeard):
         belated.compare(study, seeds=1, rounds=5, progress=False)
+
+
+def test_people_who_were_counted_by_day_are_a_campaign() -> None:
+    clock, day = SimulatedClock(), 24 * HOUR
+    study = Study.create(
+        space=Points([0.0, 1.0]), outcomes="conversion", silence="fading", patience="7d", clock=clock, seed=0
+    )
+    row = {"params": {"x": 1.0}, "day": 0.0, "shown": 1000}
+    study.add_many([{**row, "converted": 0, "as_of": day}])
+    with pytest.raises(NothingHeard):
+        read_source(study, "clock")
+    for i, converted in enumerate((60, 90, 100), start=1):
+        clock.seconds = i * day
+        rows = [{**row, "converted": converted, "as_of": clock.seconds}]
+        study.add_many([*rows, {**row, "params": {"x": 0.0}, "converted": converted // 4, "as_of": clock.seconds}])
+    made_of = read_source(study, "clock")
+    assert made_of.told == 125
+    assert made_of.every == pytest.approx(day / 2000, rel=1e-2)
+    T, pace = choose_rounds(study, made_of)
+    assert T * pace * day / 2000 > made_of.seen.quantile(0.5)
+    nature = made_of.world(0, 5).nature
+    assert nature.outcome({"x": 1.0}) == 1.0
+    assert nature.value({"x": 1.0}) > nature.value({"x": 0.0})

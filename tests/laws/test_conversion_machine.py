@@ -118,7 +118,7 @@ class ConversionMachine(RuleBasedStateMachine):
     def count(self, who: int, i: int, day: int, share: int, ago: int) -> None:
         """State the counts of a day, perhaps as they were before, out of order."""
         began = 1000.0 - DAY * day
-        as_of = max(self.place.clock.now - ago * DAY, began)
+        as_of = max(self.place.clock.now - ago * DAY, began + 60.0)
         row = {"params": {"x": X[i]}, "day": began, "shown": 10, "converted": share, "as_of": as_of}
         (trial,) = self.studies[who].add_many([row])
         number = self.days.setdefault((X[i], began), len(self.known) + 1)

@@ -138,6 +138,7 @@ def make_study(**settings) -> Study:
         ({"goal": "minimize"}, "conversions are maximized"),
         ({"floor": -1.0}, "conversions imply floor=0"),
         ({"silence": "unknown"}, 'conversions need silence="floor" or "fading"'),
+        ({"silence": None}, 'conversions need silence="floor" or "fading": the rate so far, or the one to come'),
         ({"patience": None}, "conversions need patience"),
     ],
 )

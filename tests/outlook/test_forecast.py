@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from belated import (
+    Choice,
     Contradiction,
     InvalidInput,
     NothingHeard,
@@ -147,6 +148,29 @@ def test_conversions_have_an_outlook_of_rates() -> None:
     assert -1.0 <= outlook.low <= outlook.gain <= outlook.high <= 1.0  # though most of the simulated gains are 0
     assert study.outlook(0).gain == 0.0
     assert study.outlook(3000).high > outlook.high  # many people more say more
+
+
+def test_of_people_counted_by_day_each_is_a_query() -> None:
+    """In three segments with fewer queries than an outlook takes from each."""
+    clock, day = SimulatedClock(), 86400.0
+    study = Study.create(
+        space=Points([0.0, 0.5, 1.0]),
+        context={"segment": Choice("a", "b", "c")},
+        silence="fading",
+        outcomes="conversion",
+        patience="7d",
+        clock=clock,
+        seed=0,
+    )
+    for i in range(4):
+        clock.seconds = (i + 1) * day
+        rows = [{"params": {"x": x}, "context": {"segment": s}, "day": i * day} for x in (0.0, 1.0) for s in "abc"]
+        study.add_many([{**row, "shown": 100, "converted": 5 + j} for j, row in enumerate(rows)])
+    outlook = study.outlook(context={"segment": "a"})
+    assert outlook.queries == 240  # a tenth of the people
+    assert outlook.seconds == pytest.approx(0.4 * day, rel=1e-2)  # 600 a day
+    assert outlook.pending == 2400 - 4 * 45
+    assert outlook.low < outlook.high
 
 
 def test_what_it_needs_is_said() -> None:

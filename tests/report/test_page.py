@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.cli.shell import run_python
 from tests.plotting.studies import (
     make_by_the_clock,
     make_contextual,
+    make_counted,
     make_crowd,
     make_empty,
     make_lab,
@@ -178,6 +180,17 @@ def test_before_anything_is_heard_nothing_is_recommended() -> None:
         assert "Recommended" not in words
         assert "Best so far" not in words
         assert "nothing heard yet" in words
+
+
+def test_people_who_were_counted_are_out_and_have_converted() -> None:
+    study = make_counted()
+    words = read_words(study.report({"segment": "new"}))
+    shown, converted = (sum(getattr(trial, name) for trial in study.trials()) for name in ("shown", "converted"))
+    out = f"{shown - converted} of {shown} people who were counted by day have not converted."
+    assert f"Still out {out} Failed" in words
+    assert re.search(r"Asked 2800 times, converted \d+ times\.", words)
+    until = max(trial.counted_at for trial in study.trials())
+    assert f"As of {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC" in words
 
 
 def test_a_context_is_said() -> None:

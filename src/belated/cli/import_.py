@@ -23,7 +23,7 @@ from belated.cli._common import (
     warn_of_cut_line,
 )
 from belated.cli._questions import is_terminal
-from belated.cli.io.cells import parse_time
+from belated.cli.io.cells import parse_day
 from belated.cli.io.files import LineErrors
 from belated.cli.io.import_rows import (
     DRY,
@@ -119,7 +119,7 @@ def import_(
         raise InvalidInput("--silence belongs to --optuna; a study that exists has its own")
     else:
         name, (file,) = split_name(words, 1, "[NAME] FILE")
-        path, until = Path(file), None if as_of is None else parse_time(as_of, "--as-of")
+        path, until = Path(file), None if as_of is None else parse_day(as_of, "--as-of")
         name = find_name(url, name)
 
         def import_table(reason: str | None) -> ImportCounts:

@@ -81,7 +81,7 @@ def show(
     }
 
     def format_words() -> str:
-        more = [] if outlook is None else [describe_outlook(outlook)]
+        more = [] if outlook is None else [describe_outlook(outlook, where=True)]
         more += [f"belief: {summary['fit_note']}"] if summary["fit_note"] else []
         origin = format_origin(summary)
         if len(trials) < found:

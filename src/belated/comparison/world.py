@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 
-from belated.delays.pace import measure_pace
+from belated.delays.pace import DayShown, measure_pace
 from belated.delays.report import DelayReport, Waits
 from belated.errors import NothingHeard, SilenceWarning
 from belated.learner.algorithms import DEFAULT
@@ -42,6 +42,7 @@ from belated.learner.gp.fit import FEWEST, FitSettings, fit, group_columns
 from belated.learner.gp.posterior import Path, Posterior
 from belated.learner.gp.scale import Bounds, RateScale, Scale
 from belated.learner.policies import EXACT
+from belated.record.additions import DAY
 from belated.record.beliefs import find_model
 from belated.record.choices import gather_knowledge
 from belated.record.state import State
@@ -308,7 +309,7 @@ def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
     with warnings.catch_warnings(action="ignore", category=SilenceWarning):  # the report is not shown
         report = study.delays(scale)
     told = [trial for trial in trials if trial.outcome is not None]
-    if not told or (report.conversions and not any(trial.outcome for trial in told)):
+    if not (_count_conversions(trials) if report.conversions else told):
         raise NothingHeard(
             "nothing has been heard yet, so there is no belief to draw a world from; tell an outcome first"
         )
@@ -345,7 +346,7 @@ def read_source(study: Study, scale: Literal["rounds", "clock"]) -> WorldSource:
         seen,
         len(told),
         _list_contexts(trials),
-        measure_pace([trial.asked_at for trial in trials], seen.quantile(0.5)) if scale == "clock" else None,
+        _measure_pace(trials, seen) if scale == "clock" else None,
         find_anchors(problem, g.posterior),
     )
 
@@ -356,20 +357,38 @@ def _read_rates(study: Study, seen: SeenDelays, trials: list[Trial], scale: Lite
     if not known.problem.conversions:  # the paper's six have no belief about rates
         known = known._replace(problem=replace(study.settings, algorithm=DEFAULT).problem, fits=[])
     belief, on_model = find_model(known)
-    amounts = [trial.outcome for trial in trials if trial.outcome]
+    told = _count_conversions(trials)
+    amount = (sum(trial.outcome or 0.0 for trial in trials) + _count_people(trials)) / told
     return WorldSource(
         study.settings,
         known.problem,
-        ConstantFunction(float(np.mean(amounts))),
+        ConstantFunction(amount),
         BeliefModel(belief.posterior, on_model),
         0.0,
         0.0,
         seen,
-        len(amounts),
+        told,
         _list_contexts(trials),
-        measure_pace([trial.asked_at for trial in trials], seen.quantile(0.5)) if scale == "clock" else None,
+        _measure_pace(trials, seen) if scale == "clock" else None,
         find_anchors(known.problem, belief.posterior),
     )
+
+
+def _count_conversions(trials: list[Trial]) -> int:
+    """How many conversions are known, told one by one or counted by day."""
+    return sum(bool(trial.outcome) for trial in trials) + _count_people(trials)
+
+
+def _count_people(trials: list[Trial]) -> int:
+    """How many people who were counted by day have converted."""
+    return sum(trial.converted or 0 for trial in trials if trial.failure is None)
+
+
+def _measure_pace(trials: list[Trial], seen: SeenDelays) -> float:
+    """Seconds from query to query; of people who were counted by day, from one to the next."""
+    single = [trial.asked_at for trial in trials if trial.counted_at is None]
+    days = [DayShown(t.asked_at, DAY, t.shown or 0) for t in trials if t.counted_at is not None]
+    return measure_pace(single, seen.quantile(0.5), days)
 
 
 def find_anchors(problem: Problem, posterior: Posterior) -> Array:

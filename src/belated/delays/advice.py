@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from belated.delays.report import DelayReport, TimeScale, report_delays
-from belated.delays.wording import LEGEND, describe_patience, format_patience
+from belated.delays.wording import LEGEND, describe_patience, describe_rho, format_patience
 from belated.errors import InvalidInput, NotPositiveDefinite
 from belated.learner.arrays import Array
 from belated.learner.belief import ModelBelief
@@ -130,7 +130,7 @@ class Advice:
             lines.append(
                 (
                     format_patience(row.m, self.scale),
-                    f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)",
+                    describe_rho(rho),
                     *([] if row.later is None else [f"{100 * row.later:.0f} %"]),
                     "?" if row.open is None else f"{row.open:.1f}",
                     f"{row.width:.2f}",
@@ -304,7 +304,7 @@ class AdviceBasis:
 
     def _explain_choice(self, best: PatienceCost, rows: Sequence[PatienceCost]) -> str:
         rho = best.rho
-        share = f"{100 * rho.estimate:.0f} % ({100 * rho.low:.0f}–{100 * rho.high:.0f} %)"
+        share = describe_rho(rho)
         sentences = [
             f"Advised: {self._format(best.m)}. {share} of outcomes arrive by then."
             if best.later is None

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 AT_ONCE = 0.01  # of the typical delay: a batch is asked within less
 BATCH = 10  # queries that are taken for one batch, at most
 
 
-def measure_pace(asked_at: Sequence[float], typical: float | None) -> float:
+class DayShown(NamedTuple):
+    """A day on which people were shown a query."""
+
+    began: float
+    length: float
+    people: int
+
+
+def measure_pace(asked_at: Sequence[float], typical: float | None, counted: Sequence[DayShown] = ()) -> float:
     """Seconds from ask to ask, on average. Where all were asked at once, as many are asked again when what is typical
-    of the delays has passed."""
-    if not len(asked_at):
+    of the delays has passed.
+
+    counted  days whose people were counted: each of them is an ask"""
+    asks = len(asked_at) + sum(day.people for day in counted)
+    if not asks:
         return 1.0
-    span, wait = max(asked_at) - min(asked_at), typical or 0.0
+    first = min([*asked_at, *(day.began for day in counted)])
+    last = max([*asked_at, *(day.began + day.length for day in counted)])
+    span, wait = last - first, typical or 0.0
     if span > AT_ONCE * wait:
-        return span / (len(asked_at) - 1)
-    return wait / min(len(asked_at), BATCH) or 1.0
+        return span / max(asks - 1, 1)
+    return wait / min(asks, BATCH) or 1.0

@@ -447,7 +447,7 @@ def report_delays(state: State, now: float, by: TimeScale | None = None) -> Dela
         X=history.X[keep],
         y=np.where(came, history.y[keep], np.nan),
         out=out,
-        added=n - len(keep) - (0 if history.counts is None else len(history.counts.number)),
+        added=n - len(keep) - int(np.sum(~np.isnan(state.table.column("shown_over")))),
         none=int(np.sum(none)),
     )
     return report if history.counts is None or report.scale != own else add_people(report, state, history.counts)
@@ -456,12 +456,14 @@ def report_delays(state: State, now: float, by: TimeScale | None = None) -> Dela
 def add_people(report: DelayReport, state: State, counts: Counts) -> DelayReport:
     """The same with a row for every person who was counted by day; they were shown in the middle of their day."""
     waited, limit, place = list[float](), list[float](), list[int]()
-    many = list[int]()
+    many, m = list[int](), state.settings.patience.m
     for row, number in enumerate(counts.number.tolist()):
         middle = float(counts.width[row]) / 2.0
         age = max(float(counts.age[row]) - middle, 0.0)
         silent = int(counts.shown[row])
         for since, until, people in list_arrivals(state.rows[number - 1].statements):
+            if since - 2.0 * middle <= m:  # they count as in time, so they came by then
+                until = min(until, max(since, m + middle))
             waited.append(min(max((since + until) / 2.0 - middle, 0.0), age))
             silent -= people
             many.append(people)
@@ -469,9 +471,9 @@ def add_people(report: DelayReport, state: State, counts: Counts) -> DelayReport
         many.append(silent)
         limit += [age] * (len(waited) - len(limit))
         place += [row] * (len(waited) - len(place))
-    times = np.array(many)
+    times = np.array(many, dtype=np.intp)
     when, until_now = np.repeat(waited, times), np.repeat(limit, times)
-    came, X = ~np.isnan(when), counts.X[np.repeat(place, times)]
+    came, X = ~np.isnan(when), counts.X[np.repeat(np.array(place, dtype=np.intp), times)]
     mine = Waits(waited=np.where(came, when, until_now), limit=until_now, came=came)
     nobody = np.full(len(when), np.nan)
     unknown = Waits(waited=nobody, limit=nobody, came=came)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from belated.learner.delays.dependence import Trend, Verdict
-from belated.learner.delays.survival import ENOUGH
+from belated.learner.delays.survival import ENOUGH, Band
 from belated.patience import Patience
 from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.space.parameters import Choice
 from belated.validation import format_value
-from belated.wording import format_count, join_words
+from belated.wording import format_count, format_share, join_words
 
 if TYPE_CHECKING:
     from belated.delays.report import DelayReport
@@ -50,6 +50,11 @@ def _list_sentences(report: DelayReport) -> Iterator[str]:
         yield report.warning
 
 
+def describe_rho(rho: Band) -> str:
+    """The share that comes, and its confidence limits."""
+    return f"{format_share(rho.estimate)} ({format_share(rho.low).removesuffix(' %')}–{format_share(rho.high)})"
+
+
 def describe_counts(report: DelayReport) -> list[str]:
     """How many were heard, are pending, failed or were added, in sentences."""
     expired = f" ({report.expired} of them past patience)" if report.expired else ""
@@ -74,8 +79,8 @@ def describe_forecast(report: DelayReport) -> list[str]:
     sentences = []
     if (rho := report.in_time) is not None:
         within = f"Within patience ({report.settings.patience})"
-        band = f"between {100 * rho.low:.0f} and {100 * rho.high:.0f} %"
-        sentences.append(f"{within} {100 * rho.estimate:.0f} % arrive (95 % confidence: {band}).")
+        band = f"between {format_share(rho.low).removesuffix(' %')} and {format_share(rho.high)}"
+        sentences.append(f"{within} {format_share(rho.estimate)} arrive (95 % confidence: {band}).")
     sentences.append(
         f"About {100 * report.never:.0f} % never come."
         if report.settled

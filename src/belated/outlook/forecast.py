@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from belated.delays.pace import measure_pace
+from belated.delays.pace import DayShown, measure_pace
 from belated.delays.report import DelayReport, report_delays
 from belated.errors import Contradiction, InvalidInput, NothingHeard
 from belated.learner.arrays import Array, Indices
@@ -71,15 +71,23 @@ class OutlookBasis:
 def read_basis(state: State, now: float, context: Params | None) -> OutlookBasis:
     """What is known at the clock reading `now`; later events do not change it."""
     words, z = state.encode_context(context)
-    if not (np.any(state.table.told) or np.any(state.table.column("converted"))):
+    if not state.table.has_heard:
         raise NothingHeard
     delays = report_delays(state, now)
     pace = 1.0
     if delays.scale == "clock":
         longest = float(np.nanmax(delays.clock.waited, initial=0.0))
-        pace = measure_pace(state.table.column("asked_at"), delays.quantile(0.5) or longest)
+        pace = _measure_pace(state, delays.quantile(0.5) or longest)
     situation = find_situation(state, now, z)[1]
     return OutlookBasis(gather_knowledge(state, now), situation, delays, pace, state.settings.seed, words)
+
+
+def _measure_pace(state: State, typical: float) -> float:
+    """Seconds from query to query; of people who were counted by day, from one to the next."""
+    asked_at, over, shown = (state.table.column(name) for name in ("asked_at", "shown_over", "shown"))
+    single = np.isnan(over)
+    days = zip(asked_at[~single].tolist(), over[~single].tolist(), shown[~single].astype(int).tolist(), strict=True)
+    return measure_pace(asked_at[single].tolist(), typical, [DayShown(*day) for day in days])
 
 
 def forecast(basis: OutlookBasis, queries: int | None, margin: float | None, cache: Cache) -> Outlook:
@@ -132,7 +140,7 @@ def forecast(basis: OutlookBasis, queries: int | None, margin: float | None, cac
 def count_queries(problem: Problem, h: History, queries: int | None) -> int:
     """How many queries are simulated; of conversions by default a tenth of those so far."""
     if queries is None:
-        people = len(h.X) if h.counts is None else len(h.X) + int(np.sum(h.counts.shown))
+        people = len(h.X) if h.counts is None else len(h.X) - len(h.counts.shown) + int(np.sum(h.counts.shown))
         return max(USUAL, people // 10) if problem.conversions else USUAL
     if queries < 0:
         raise InvalidInput(f"queries must be at least 0 (got {queries})")
@@ -174,7 +182,7 @@ def choose_candidates(basis: OutlookBasis, belief: ModelBelief, here: Array, rng
     groups, rows = [np.arange(len(queries))], [join_context(z, queries)]
     for other in _list_other_contexts(basis, rng):
         some = queries[rng.permutation(len(queries))[:ELSEWHERE]]
-        groups.append(len(queries) + ELSEWHERE * (len(groups) - 1) + np.arange(len(some)))
+        groups.append(sum(map(len, rows)) + np.arange(len(some)))
         rows.append(join_context(other, some))
     waiting = np.flatnonzero(basis.delays.out & ~np.isnan(_find_waits(basis.delays)))
     if problem.conversions:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from belated.errors import Contradiction, NothingHeard, NotPositiveDefinite
+from belated.results import describe_params
 from belated.validation import Params
 from belated.wording import format_count, format_duration
 
@@ -89,7 +90,9 @@ def find_outlook(study: ForeseenStudy, context: Params | None) -> Outlook | None
         return None
 
 
-def describe_outlook(outlook: Outlook) -> str:
-    """What more queries may bring, as a sentence."""
+def describe_outlook(outlook: Outlook, where: bool = False) -> str:
+    """What more queries may bring, as a sentence; `where` says in which context."""
     sentence = outlook.describe_gain()
+    if where and outlook.context is not None:
+        return f"In the context {describe_params(outlook.context)} {sentence}."
     return f"{sentence[0].upper()}{sentence[1:]}."

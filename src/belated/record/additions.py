@@ -131,10 +131,13 @@ class AdditionPlan:
         number = self._days.get(day) or self.state.table.find_day(x, row.day)
         if number is None:
             number = self._days[day] = self._ask(row, at=row.day, shown_over=DAY)
-        elif number < self.state.next_number and self.state.rows[number - 1].failed is not None:
-            raise AlreadyEnded(f"trial {number}, which counted this query and day, has failed; it takes no counts")
         counted = Counted(number=number, shown=row.shown, converted=row.converted, at=at)
         if not (number < self.state.next_number and self.state.table.has_stated(counted)):
+            if number < self.state.next_number and self.state.rows[number - 1].failed is not None:
+                raise AlreadyEnded(
+                    f"trial {number}, which counted this query and day, has failed; it takes no counts. Leave the row "
+                    "out, or undo the failure"
+                )
             self.events.append(counted)
         self.numbers.append(number)
 

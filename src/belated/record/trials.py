@@ -331,6 +331,11 @@ class TrialTable:
         return np.asarray(np.isfinite(self.column("delay")))
 
     @property
+    def has_heard(self) -> bool:
+        """Whether anything was heard: an outcome, or conversions of a day that did not fail."""
+        return bool(np.any(self.told) or np.any(self.column("converted")[self.column("failure") < 0]))
+
+    @property
     def rows(self) -> TrialRecords:
         """Everything about each trial, as records that are made when they are looked at."""
         return TrialRecords(self)
@@ -719,11 +724,13 @@ class TrialTable:
         return found
 
     def has_stated(self, event: Counted) -> bool:
-        """Whether these counts are on record already. In rounds, the same counts again say nothing new."""
+        """Whether these counts are on record already. In rounds, the same counts again say nothing new, and older ones
+        cannot be placed."""
         i, new = event.number - 1, (event.shown, event.converted)
         statements = self._statements.get(i, ())
         if not self.by_clock:
-            return bool(statements) and statements[-1][1:] == new
+            older = event.at < self._columns["counted_at"][i]
+            return bool(statements) and (bool(older) or statements[-1][1:] == new)
         return Statement(self.measure_age(i, event.at), *new) in statements
 
     def find_day(self, x: Sequence[float], day: float) -> int | None:

@@ -87,7 +87,8 @@ def describe_trials(best: BestQuery) -> str:
     """Which trial it was, or how often it was tried."""
     if best.trial is not None:
         return f"Trial {best.trial.number}."
-    return f"Asked {format_count(best.asked, 'time')}, heard {format_count(best.heard, 'time')}."
+    came = "converted" if best.quantity == "rate" else "heard"
+    return f"Asked {format_count(best.asked, 'time')}, {came} {format_count(best.heard, 'time')}."
 
 
 def describe_goal(settings: Settings) -> str:
@@ -169,6 +170,13 @@ def tabulate_unheard(view: StudyView) -> ReportTable:
     else:
         unit, ends = "rounds", [[str(len(view.trials) + 1 - trial.number)] for trial in trials]
     return tabulate_queries(view, trials, [f"out for ({unit})"], ends)
+
+
+def describe_people_out(view: StudyView) -> str:
+    """How many of the people who were counted by day have not converted; empty where nobody was counted."""
+    days = [trial for trial in view.trials if trial.status == "counted"]
+    shown, converted = (sum(getattr(trial, name) or 0 for trial in days) for name in ("shown", "converted"))
+    return f"{shown - converted} of {shown} people who were counted by day have not converted." if days else ""
 
 
 def tabulate_trials(view: StudyView) -> ReportTable:

@@ -12,9 +12,10 @@ from belated.record.events import Asked, Counted, Told
 from belated.record.handle import Handle
 from belated.record.keyed_calls import find_call
 from belated.record.locks import hold
+from belated.record.log import format_moment
 from belated.record.signing import Signature
 from belated.results import Trial
-from belated.validation import format_value, require_number
+from belated.validation import require_number
 from belated.verbs.reading import read_noise, read_time
 
 
@@ -69,6 +70,9 @@ def check_counts(handle: Handle, row: AddedCounts) -> AddedCounts:
     words, _ = handle.state.encode_context(row.context)
     settings.space.encode_run(row.params)
     until = read_time(handle, row.as_of)
-    if until < row.day:
-        raise InvalidInput(f"as_of must not be before its day (got {format_value(row.as_of)})")
+    if until < row.day or (until == row.day and settings.patience.by_clock):  # a round may take no time
+        raise InvalidInput(
+            f"as_of must be after the beginning of its day, {format_moment(row.day)} (got {format_moment(until)}): "
+            "it says until when people are counted; a date is its first moment"
+        )
     return replace(row, params=settings.space.as_given(row.params), context=words, as_of=until)

@@ -112,7 +112,7 @@ def recommend(handle: Handle, context: Params | None) -> BestQuery:
     """The query where the belief's mean is best, over the whole space."""
     with handle.hold_newest() as state:
         words, z = state.encode_context(context)
-        if not (np.any(state.table.told) or np.any(state.table.column("converted"))):
+        if not state.table.has_heard:
             raise NothingHeard
         now, settings = handle.read_clock(), state.settings
         known, (_, situation) = gather_knowledge(state, now), find_situation(state, now, z)

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import belated
-from belated.cli.io.cells import ParameterTexts, format_time, parse_time, parse_whole, write_options
+from belated.cli.io.cells import ParameterTexts, format_time, parse_day, parse_time, parse_whole, write_options
 from belated.errors import InvalidInput
 from belated.space.encoding import Space
 from belated.validation import make_key
@@ -89,3 +89,15 @@ def test_a_whole_number_may_have_a_point_and_zeros(text: str, number: int) -> No
 def test_other_numbers_are_not_whole(text: str) -> None:
     with pytest.raises(InvalidInput, match="must be an integer"):
         parse_whole(text)
+
+
+@pytest.mark.parametrize("text", ["2026-03-01", "1.3.2026", "20260301", " 20260301 "])
+def test_a_day_is_written_as_people_do(text: str) -> None:
+    assert parse_day(text, "day") == datetime(2026, 3, 1)
+
+
+def test_a_day_that_no_calendar_has_is_refused() -> None:
+    for text in ("20261301", "03/01/2026", "yesterday"):
+        with pytest.raises(InvalidInput, match="day must be a date such as 2026-03-01, or a time"):
+            parse_day(text, "day")
+    assert parse_day("1772323200", "day") == 1772323200.0

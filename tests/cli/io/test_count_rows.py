@@ -74,7 +74,7 @@ def test_what_is_wrong_is_said_with_its_line() -> None:
     said = invoke("import", "bad.csv", code=2).stderr
     for line, sentence in (
         (2, "converted must be an integer (got 'x')"),
-        (3, "day must be a time such as 2026-03-01T14:30"),
+        (3, "day must be a date such as 2026-03-01, or a time (got '2026-13-01')"),
         (4, "counts need a day, how many were shown, and how many converted (day is missing)"),
         (5, "converted must lie between 0 and shown, 500 (got 700)"),
         (6, "segment: value must be one of new, loyal"),
@@ -96,3 +96,80 @@ def test_a_study_of_real_outcomes_knows_no_counts() -> None:
     invoke("new", "lab", "--real", "discount", "0", "0.3", "--silence", "unknown")
     Path("counts.csv").write_text("discount,day,shown,converted\n0.1,2026-03-01,500,12\n")
     assert "there is no column 'day'" in invoke("import", "counts.csv", code=2).stderr
+
+
+def test_a_day_with_fewer_than_before_is_said() -> None:
+    invoke("new", "lab", *STUDY)
+    Path("counts.csv").write_text(COUNTS)
+    invoke("import", "counts.csv", "--as-of", "2026-03-03")
+    Path("later.csv").write_text(COUNTS.replace("500,12", "500,10").replace("480,21", "470,22"))
+    said = invoke("import", "later.csv", "--as-of", "2026-03-04").stdout
+    assert "4 days counted anew (2 with fewer than before)" in said
+
+
+def test_in_rounds_the_same_file_again_adds_nothing() -> None:
+    invoke("new", "lab", *STUDY, "--patience", "60")
+    for day, converted in ((3, 12), (4, 15)):
+        Path("counts.csv").write_text(COUNTS.replace("500,12", f"500,{converted}"))
+        invoke("import", "counts.csv", "--as-of", f"2026-03-0{day}")
+        invoke("ask", "--context", "segment=new")
+    invoke("export", "lab", "--out", "a.jsonl")
+    assert "0 new trials, 6 here before, 0 outcomes\n" in invoke("import", "lab", "a.jsonl").stdout
+    Path("counts.csv").write_text(COUNTS)  # of the day before, found later
+    assert "counted anew" not in invoke("import", "counts.csv", "--as-of", "2026-03-03").stdout
+    assert open_lab().trial(1).converted == 15
+
+
+def test_two_counts_of_one_day_in_one_file_are_not_taken_for_one() -> None:
+    invoke("new", "lab", *STUDY)
+    Path("counts.csv").write_text(COUNTS + "0.2,new,2026-03-01,100,3\n")  # of another newsletter, say
+    said = invoke("import", "counts.csv", "--as-of", "2026-03-03", code=2).stderr
+    assert "counts.csv:7: 3 of 100, but line 3 has 21 of 480; add up the rows of one query, context and day" in said
+    assert open_lab().trials() == []
+    Path("counts.csv").write_text(COUNTS + "0.2,new,2026-03-01,480,21\n")  # the same again says nothing
+    assert "4 new trials, 1 here before" in invoke("import", "counts.csv", "--as-of", "2026-03-03").stdout
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ("shown,converted,outcome\n0.1,new,2026-03-01,500,12,1", "is one query with its outcome, not both"),
+        ("shown,converted,asked_at\n0.1,new,2026-03-01,500,12,2026-03-01", "is one query with its asked_at, not both"),
+        ("shown,converted\n0.1,new,2026-03-01,,12", "how many converted (shown is missing)"),
+        ("converted\n0.1,new,2026-03-01,12", "how many converted (shown is missing)"),
+        ("shown,converted,as_of\n0.1,new,2026-03-01,9,1,2026-03-01", "as_of must be after the beginning of its day"),
+        ("shown,converted,failure\n0.1,new,2026-03-01,9,1,burnt", "failure must be one of lost, infeasible"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused(rows: str, sentence: str) -> None:
+    invoke("new", "lab", *STUDY)
+    Path("bad.csv").write_text(f"discount,segment,day,{rows}\n")
+    assert sentence in invoke("import", "bad.csv", code=2).stderr
+    assert open_lab().trials() == []
+
+
+def test_a_day_without_counts_is_left_out() -> None:
+    invoke("new", "lab", *STUDY)
+    Path("counts.csv").write_text("discount,segment,day,shown,converted\n0.1,new,2026-03-01,,\n")
+    assert "1 row without anybody shown left out" in invoke("import", "counts.csv").stdout
+    assert open_lab().trials() == []
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "jsonl"])
+def test_a_day_that_failed_fails_elsewhere_too(ending: str) -> None:
+    invoke("new", "lab", *STUDY)
+    Path("counts.csv").write_text(COUNTS)
+    invoke("import", "counts.csv", "--as-of", "2026-03-03")
+    invoke("fail", "2", "lost", "--reason", "the links were broken")
+    invoke("export", "lab", "--out", f"a.{ending}")
+    invoke("new", "other", *STUDY)
+    assert "4 new trials, 0 here before, 1 failed" in invoke("import", "other", f"a.{ending}").stdout
+    invoke("export", "other", "--out", f"b.{ending}")
+    if ending != "xlsx":
+        assert Path(f"b.{ending}").read_text() == Path(f"a.{ending}").read_text()
+    assert invoke("show", "other").stdout.startswith("Study other")
+    assert "3 counted" in invoke("show", "other").stdout
+    assert "0 new trials, 4 here before, 0 outcomes\n" in invoke("import", "other", f"a.{ending}").stdout
+    Path("later.csv").write_text(COUNTS.replace("480,21", "480,30"))
+    said = invoke("import", "other", "later.csv", "--as-of", "2026-03-04", code=2).stderr
+    assert "trial 2, which counted this query and day, has failed; it takes no counts" in said

@@ -282,3 +282,21 @@ def test_the_wait_of_all_is_kept_when_x_says_nothing():
     near = Nearby.fit(rng.random((400, 3)), seen)
     spread = near.rho(5, rng.random((50, 3)))
     assert np.ptp(spread) < 0.25
+
+
+def test_many_of_the_same_age_at_one_query_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What memory would not hold: a row for each of ten million people."""
+    rng = np.random.default_rng(0)
+    X, d = rng.random((600, 2)), rng.exponential(size=600)
+    near = Nearby(X, Arrivals(np.minimum(d, 1.0), d <= 1.0), 0.2)
+    x, age, many = X[:5], np.linspace(0.0, 0.4, 5), np.array([1, 3, 2, 400, 1])
+    looked: list[int] = []
+    there = near.survival
+    monkeypatch.setattr(Nearby, "survival", lambda _, x, age: looked.append(len(x)) or there(x, age))
+    one_by_one = [near.expected(x[i : i + 1], age[i : i + 1], 0.5) for i in range(5)]
+    assert near.expected(x.repeat(many, axis=0), age.repeat(many), 0.5) == pytest.approx(np.dot(many, one_by_one))
+    assert max(looked) == 5
+    assert near.expected(X, d, 0.5) == pytest.approx(
+        sum(near.expected(X[i : i + 1], d[i : i + 1], 0.5) for i in range(600))
+    )
+    assert near.expected(X[:0], d[:0], 0.5) == 0.0

@@ -22,6 +22,7 @@ from belated.validation import Scalar, format_names, format_value, is_number, ma
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WITH_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
 EXACT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{7,})(Z|[+-]\d\d:\d\d|)", re.ASCII)  # beyond microseconds
+EIGHT_DIGITS = re.compile(r"(19|20)\d{6}", re.ASCII)
 DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})( \d\d:\d\d(?::\d\d)?)?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 FORMULAS = tuple("=+-@＝＋－＠")  # a spreadsheet runs a text that begins with one of these
@@ -88,6 +89,16 @@ def parse_time(text: str, what: str = "at") -> float | datetime:
     except (ValueError, OverflowError):
         rule = "a time such as 2026-03-01T14:30, or seconds since 1970"
         raise InvalidInput(f"{what} must be {rule} (got {format_value(text)})") from None
+
+
+def parse_day(text: str, what: str) -> float | datetime:
+    """2026-03-01, 1.3.2026 or 20260301, or a time. Eight digits are a date, not seconds in the year 1970."""
+    try:
+        if EIGHT_DIGITS.fullmatch(text.strip()):
+            return datetime.fromisoformat(text.strip())
+        return parse_time(text, what)
+    except (InvalidInput, ValueError):
+        raise InvalidInput(f"{what} must be a date such as 2026-03-01, or a time (got {format_value(text)})") from None
 
 
 def parse_option(text: str) -> Scalar:

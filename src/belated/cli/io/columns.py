@@ -119,7 +119,7 @@ class StudyColumns:
             titles.setdefault(study.settings.outcome_name.casefold(), "outcome")
         for name, unit in study.settings.space.units.items():
             titles.setdefault(f"{name} [{unit}]".casefold(), name_column(name))
-        titles |= {f"{column}{UTC}".casefold(): column for column in ("asked_at", "told_at", "at", "as_of")}
+        titles |= {f"{column}{UTC}".casefold(): column for column in ("asked_at", "told_at", "at", "day", "as_of")}
         return cls(known, frozenset(NUMBERS) | _find_numbers(study), titles, renamed)
 
     def find(self, title: str) -> str:

@@ -35,17 +35,18 @@ DRY = "a dry run"  # the reason of amendments that are not recorded
 class ImportCounts:
     """What became of the rows."""
 
-    rows: int
-    new: int  # trials
-    known: int  # rows that were in the study before
-    told: int  # outcomes that are new
-    failed: int
-    refused: int  # tells that were refused when they happened, on record now
-    amended: int
-    pending_before: int  # queries that were pending before the import; they are `new` rounds older now
+    rows: int = 0
+    new: int = 0  # trials
+    known: int = 0  # rows that were in the study before
+    told: int = 0  # outcomes that are new
+    failed: int = 0
+    refused: int = 0  # tells that were refused when they happened, on record now
+    amended: int = 0
+    pending_before: int = 0  # queries that were pending before the import; they are `new` rounds older now
     aged: bool  # whether that matters: it does not where patience is a time
     days: int = 0  # of the new trials: those that count people
     restated: int = 0  # counts of days that were here before
+    fewer: int = 0  # of these: fewer people or conversions than were counted before
     nobody: int = 0  # rows without anybody shown, left out
     left_out: tuple[str, ...] = ()  # columns that --map leaves out
     remarks: tuple[str, ...] = ()  # columns that are kept as remarks of new trials
@@ -61,7 +62,8 @@ def describe_import(counts: ImportCounts, *, dry: bool) -> str:
         parts.append(format_count(counts.told, "outcome"))
     parts += [f"{n} {end}" for end in ("failed", "refused", "amended") if (n := getattr(counts, end))]
     if counts.restated:
-        parts.append(f"{format_count(counts.restated, 'day')} counted anew")
+        less = f" ({counts.fewer} with fewer than before)" if counts.fewer else ""
+        parts.append(f"{format_count(counts.restated, 'day')} counted anew{less}")
     if counts.nobody:
         parts.append(f"{format_count(counts.nobody, 'row')} without anybody shown left out")
     kept = f"; kept as remarks: {format_names(counts.remarks)}" if counts.remarks else ""
@@ -112,16 +114,17 @@ def import_file(
     people: list[FileRow] = []
     rows: list[TrialRow] = []
     for file_row in sheet.rows:
-        if counts_people(file_row):
+        if counts_people(study, file_row):
             people.append(file_row)
             continue
         with errors.collect(file_row.line):
             rows.append(parse_row(study, file_row, nested))
     refuse_repeated_numbers(rows, errors)
-    pending, far = sum(trial.status == "pending" for trial in study.trials()), count_outside(study)
+    pending, far = study.counts()["pending"], count_outside(study)
     by = None if nested else signature.by
     totals = import_counts(study, people, errors, as_of, nested=nested, by=by)
     counts = import_rows(study, rows, errors, signature, reason, by)
+    ended = {**asdict(totals), "failed": counts.failed + totals.failed}
     return replace(
         counts,
         rows=len(rows) + len(people),
@@ -132,7 +135,7 @@ def import_file(
         known=counts.known + len(people) - totals.days - totals.nobody,
         pending_before=pending,
         outside=count_outside(study) - far,
-        **asdict(totals),
+        **ended,
     )
 
 
@@ -148,6 +151,8 @@ def import_rows(
 
     by  who tells how the new trials ended; None: as the rows say it themselves"""
     errors.refuse()
+    if not rows:
+        return ImportCounts(aged=not study.settings.patience.by_clock)
     if all(row.number is not None for row in rows):
         rows.sort(key=lambda row: row.number or 0)
     elif all(row.number is None and row.asked_at is not None for row in rows):

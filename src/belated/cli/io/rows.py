@@ -137,6 +137,8 @@ def build_row(
         row["statements"] = [
             {"shown": event.shown, "converted": event.converted, "as_of": event.at} for event in statements
         ]
+        if trial.failure is not None:
+            row |= {"failure": trial.failure, "history": [step.to_dict() for step in steps]}
         return row
     row["asked_at"] = trial.asked_at
     row |= {name: value for name, value in zip(FIELDS[2:], list_ends(trial), strict=True) if value is not None}

@@ -28,6 +28,7 @@ WIDTHS = (0.05, 0.1, 0.2, 0.4, 0.8)  # of k, on the unit cube
 PRIOR = 2.0  # weight of all queries together, in queries, against those near x
 MOST = 2000  # rows that a model near x is made of
 STEPS = 20  # times at which its width is judged
+AT_ONCE = 500  # rows that are looked at together: memory goes by rows times MOST
 ROUNDING = 1e-12
 
 
@@ -271,9 +272,16 @@ class Nearby:
 
     def expected(self, x: Array, age: ArrayLike, further: float) -> float:
         """How many of the pending, at x and of this `age`, arrive within the next h."""
-        a = np.asarray(age, dtype=float)
-        now, then = self.survival(x, a), self.survival(x, a + _require_horizon(further))
-        return float(np.sum(np.divide(now - then, now, out=np.zeros_like(now), where=now > 0)))
+        a, h, total = np.asarray(age, dtype=float), _require_horizon(further), 0.0
+        new = np.ones(len(a), dtype=bool)  # people who were counted by day follow each other: one row for all of them
+        new[1:] = np.any(x[1:] != x[:-1], axis=1) | (a[1:] != a[:-1])
+        first = np.flatnonzero(new)
+        many = np.diff([*first, len(a)])
+        for k in range(0, len(first), AT_ONCE):
+            rows, people = first[k : k + AT_ONCE], many[k : k + AT_ONCE]
+            now, then = self.survival(x[rows], a[rows]), self.survival(x[rows], a[rows] + h)
+            total += float(np.sum(people * np.divide(now - then, now, out=np.zeros_like(now), where=now > 0)))
+        return total
 
     def _compute_steps(self, x: Array) -> Array:
         """(q, k): S at the times of arrival."""

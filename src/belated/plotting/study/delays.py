@@ -94,9 +94,10 @@ def draw_coming(axes: Axes, box: Box, view: StudyView, coming: Array) -> None:
     axes.set_xlabel(f"{name} waited, of {view.study.settings.patience}", labelpad=3)
     axes.plot(waited / unit, share, color=BLUE, linewidth=1.7)
     half = float(np.interp(0.5, share, waited))
+    within = format_time(half, "clock") if view.by_clock else format_time(math.ceil(half), "rounds")
     axes.plot([half / unit], [0.5], color=VERMILLION, marker="o", markersize=4)
     axes.annotate(
-        f"half within\n{format_time(half, 'clock' if view.by_clock else 'rounds')}",
+        f"half within\n{within}",
         xy=(half / unit, 0.5),
         xytext=(8, -4),
         textcoords="offset points",

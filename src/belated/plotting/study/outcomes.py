@@ -65,7 +65,10 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
     there = np.isfinite(told)
     timed = np.array([trial.has_delay for trial in view.trials], dtype=bool)
     counted = view.count("counted") > 0
-    says = "of the people of a day, by the day" if counted else "when it was heard; tail: since it was asked"
+    says = "when it was heard; tail: since it was asked"
+    if counted:
+        both = "when it was heard; of people counted by day: their share"
+        says = both if np.any(timed) else "of the people of a day, by the day"
     write_headline(axes, clip_text(view.title, 28), says)
     if np.any(there):
         at, line = compute_progress(view, y, view.asked, view.told)

@@ -180,7 +180,7 @@ def read_history_view(study: ViewedStudy) -> HistoryView:
     clock, by_clock = study.clock(), study.settings.patience.by_clock
     start = min((trial.asked_at for trial in trials), default=clock)
     out = not trials or any(trial.status == "pending" for trial in trials)
-    marks = [t for trial in trials for t in (trial.asked_at, trial.told_at or trial.asked_at)]
+    marks = [t for trial in trials for t in (trial.asked_at, trial.told_at, trial.counted_at) if t is not None]
     last = max([clock, *marks] if out else marks)  # where nothing is out, the axis ends with what happened last
     asked = np.array([trial.asked_at - start for trial in trials])
     heard_at = [t.told_at if t.counted_at is None else t.asked_at for t in trials]  # counts: by the day

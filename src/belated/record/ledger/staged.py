@@ -49,9 +49,10 @@ class StagedLedger:
             yield from takewhile(lambda entry: entry.position <= self._below, self.below.read(after))
         yield from self._list_new(max(first, self._below))
 
-    def _list_new(self, place: int) -> Iterator[Entry]:
-        """The new events after a position."""
-        for position, event in enumerate(self.new[place - self._below :], start=place + 1):
+    def _list_new(self, place: int, last: int | None = None) -> Iterator[Entry]:
+        """The new events after a position, up to another one."""
+        stop = None if last is None else max(last - self._below, 0)
+        for position, event in enumerate(self.new[place - self._below : stop], start=place + 1):
             yield Entry(event_to_dict(event), event, position, b"")
 
     def read_at(self, first: int, last: int, kind: str | None = None) -> Iterator[Entry]:
@@ -59,8 +60,8 @@ class StagedLedger:
             yield from self.below.read_at(first, last, kind)
         elif first <= self._below:
             yield from self.below.read_at(first, min(last, self._below), kind)
-        for entry in self._list_new(max(first - 1, self._below)):
-            if entry.position <= last and kind in (None, entry.plain["event"]):
+        for entry in self._list_new(max(first - 1, self._below), last):
+            if kind in (None, entry.plain["event"]):
                 yield entry
 
     def load_snapshots(self) -> Iterator[bytes]:
