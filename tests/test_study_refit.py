@@ -158,7 +158,7 @@ def test_a_look_that_fits_says_nothing():
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond 40 different queries a belief is summarised, in chunks of 16."""
-    use_sizes(monkeypatch, Sizes(exact=40, centres=16, newest=8, block=8, chunk=2))
+    use_sizes(monkeypatch, Sizes(exact=40, centres=16, newest=8, block=8, chunk=2, aside=3))
 
 
 def make_executor(kind: str) -> Executor:

@@ -1,6 +1,6 @@
 """What the approximation costs in regret: the rounds after 2,000, chosen by it and by the exact model.
 
-    python -m benchmarks.scale.regret [--seeds 10] [--tasks NAME ...] [--out FILE]
+    python -m benchmarks.scale.regret [--seeds 10] [--tasks NAME ...] [--again MODEL] [--out FILE]
 
 Each task and seed has one history of 2,000 rounds, chosen by the exact model. From there two studies go on for 1,000
 rounds, one with the exact model and one with the model that a study has. Noise and delay of query s are the same in
@@ -10,7 +10,8 @@ exact, approximate   Σ best - f(x_s) over rounds 2,001 to 3,000, divided by 1,0
 ratio                exp of the mean log of approximate / exact over pairs; its upper bound is one of a 95 % interval
                      by Student's t
 
-A pair is a row of the CSV, which is the cache: what is in it is not run again. Histories are kept in build/scale.
+The rounds of one model are a row of the CSV, which is the cache: what is in it is not run again, but for the model that
+`--again` names. Histories are kept in build/scale.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,7 +35,7 @@ from belated.simulation.task import Task
 from benchmarks.progress import add_where_to_run, run_and_say
 from benchmarks.regret.tasks import gp2, hartmann3, hartmann6
 from benchmarks.regret.world import gap
-from benchmarks.rows import append_row, read_rows
+from benchmarks.rows import append_row, read_rows, replace_rows
 from benchmarks.scale.exact import keep_exact
 from benchmarks.table import align_numbers, shown
 
@@ -50,34 +52,37 @@ TASKS: dict[str, Callable[[int], Task]] = {
 }
 
 
+MODELS = ("exact", "approximate")
+
+
 @dataclass(frozen=True)
 class PairJob:
-    """A task and a seed, and how long its history and what follows are."""
+    """A task and a seed, how long its history and what follows are, and with which models it goes on."""
 
     task: str
     seed: int
+    models: tuple[str, ...] = MODELS
     history: int = HISTORY
     rounds: int = ROUNDS
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairRow:
-    """One pair, as it is written."""
+class ModelRow:
+    """The rounds of one model after a history, as they are written."""
 
     task: str
     seed: int
     history: int
     rounds: int
-    exact: float  # mean regret of a round
-    approximate: float
-    exact_cpu: float  # seconds of CPU per round
-    approximate_cpu: float
-    summarised: int  # rounds that the approximation chose
-    centres: int  # of its newest fit
+    model: str
+    regret: float  # mean of a round
+    cpu: float  # seconds per round
+    summarised: int  # rounds whose choice rested on a summary
+    centres: int  # of the newest fit
 
     @property
-    def job(self) -> PairJob:
-        return PairJob(self.task, self.seed, self.history, self.rounds)
+    def pair(self) -> tuple[str, int]:
+        return self.task, self.seed
 
 
 @dataclass(frozen=True)
@@ -90,38 +95,20 @@ class Ratio:
     high: float
 
 
-@dataclass(frozen=True)
-class Followed:
-    """The rounds after a history."""
-
-    regret: float  # mean of a round
-    cpu: float  # seconds per round
-    summarised: int  # rounds that the approximation chose
-    centres: int  # of the newest fit
-
-
-def run_pair(job: PairJob, folder: Path = HISTORIES) -> PairRow:
-    """The history, as far as it is not kept, and both of what follows it."""
+def run_pair(job: PairJob, folder: Path = HISTORIES) -> list[ModelRow]:
+    """The history, as far as it is not kept, and what follows it with each model."""
     task = TASKS[job.task](job.seed)
     with keep_exact():
         history = open_history(job, task, folder)
         play(history, task, job.seed, job.history - history.rounds)
-        exact = follow(history, task, job)
-    if exact.summarised:
-        raise RuntimeError(f"{exact.summarised} rounds of the exact model were not: {job}")
-    approximate = follow(history, task, job)
-    return PairRow(
-        task=job.task,
-        seed=job.seed,
-        history=job.history,
-        rounds=job.rounds,
-        exact=exact.regret,
-        approximate=approximate.regret,
-        exact_cpu=exact.cpu,
-        approximate_cpu=approximate.cpu,
-        summarised=approximate.summarised,
-        centres=approximate.centres,
-    )
+    rows = []
+    for model in job.models:
+        with keep_exact() if model == "exact" else nullcontext():
+            row = follow(history, task, job, model)
+        if model == "exact" and row.summarised:
+            raise RuntimeError(f"{row.summarised} rounds of the exact model were not: {job}")
+        rows.append(row)
+    return rows
 
 
 def open_history(job: PairJob, task: Task, folder: Path) -> Study:
@@ -139,13 +126,18 @@ def play(study: Study, task: Task, seed: int, rounds: int) -> list[Trial]:
     return list(simulate(study, task.f, delay=task.delay, noise=task.noise, rounds=rounds, seed=seed))
 
 
-def follow(history: Study, task: Task, job: PairJob) -> Followed:
+def follow(history: Study, task: Task, job: PairJob, model: str) -> ModelRow:
     """Go on from a history, with the model that a study made here and now has."""
     study = Study(history.settings, MemoryLedger(history.events()), history.name, history.clock)
     began = time.process_time()
     trials = play(study, task, job.seed, job.rounds)
     spent, fits = time.process_time() - began, study.hyperparameters()
-    return Followed(
+    return ModelRow(
+        task=job.task,
+        seed=job.seed,
+        history=job.history,
+        rounds=job.rounds,
+        model=model,
         regret=float(np.mean([gap(task, trial) for trial in trials])),
         cpu=spent / job.rounds,
         summarised=sum("approximate" in trial.note for trial in trials),
@@ -153,11 +145,17 @@ def follow(history: Study, task: Task, job: PairJob) -> Followed:
     )
 
 
-def compute_ratio(rows: Sequence[PairRow]) -> Ratio:
+def pair_rows(rows: Iterable[ModelRow]) -> list[tuple[ModelRow, ModelRow]]:
+    """Exact and approximate of each pair that has both."""
+    exact, approximate = ({row.pair: row for row in rows if row.model == model} for model in MODELS)
+    return [(exact[pair], approximate[pair]) for pair in exact if pair in approximate]
+
+
+def compute_ratio(pairs: Sequence[tuple[ModelRow, ModelRow]]) -> Ratio:
     """The geometric mean of approximate / exact, and its 95 % interval."""
     from scipy.stats import t
 
-    logs = [math.log(row.approximate / row.exact) for row in rows]
+    logs = [math.log(approximate.regret / exact.regret) for exact, approximate in pairs]
     mean = float(np.mean(logs))
     if len(logs) < 2:
         return Ratio(len(logs), math.exp(mean), math.nan, math.nan)
@@ -165,29 +163,37 @@ def compute_ratio(rows: Sequence[PairRow]) -> Ratio:
     return Ratio(len(logs), math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
 
-def report(rows: Sequence[PairRow]) -> str:
-    """Each task and all of them together, in aligned columns, and a verdict."""
+def report(rows: Sequence[ModelRow]) -> str:
+    """Each task and all of them together, in aligned columns, and a verdict; of pairs that have both models."""
+    pairs = pair_rows(rows)
+    if not pairs:
+        return "No pair has both models yet."
     head = ["", "pairs", "exact", "approximate", "ratio", "from", "to", "CPU s exact", "approximate"]
     grid = [head]
-    for name in [*dict.fromkeys(row.task for row in rows), "all"]:
-        some = [row for row in rows if name in (row.task, "all")]
+    for name in [*dict.fromkeys(exact.task for exact, _ in pairs), "all"]:
+        some = [pair for pair in pairs if name in (pair[0].task, "all")]
         ratio = compute_ratio(some)
-        columns = (
-            [getattr(row, key) for row in some] for key in ("exact", "approximate", "exact_cpu", "approximate_cpu")
-        )
-        exact, approximate, exact_cpu, cpu = (shown(float(np.mean(column))) for column in columns)
+        means = [
+            shown(float(np.mean([getattr(pair[i], key) for pair in some]))) for key in ("regret", "cpu") for i in (0, 1)
+        ]
         bounds = [shown(value) for value in (ratio.mean, ratio.low, ratio.high)]
-        grid.append([name, str(ratio.pairs), exact, approximate, *bounds, exact_cpu, cpu])
-    high = compute_ratio(rows).high
+        grid.append([name, str(ratio.pairs), *means[:2], *bounds, *means[2:]])
+    high = compute_ratio(pairs).high
     verdict = (
         "too few pairs" if math.isnan(high) else f"{shown(high)}, {'below' if high < MOST else 'NOT below'} {MOST}"
     )
     return "\n".join([*align_numbers(grid), f"Upper 95 % bound of the ratio, all pairs: {verdict}."])
 
 
-def list_jobs(tasks: Iterable[str], seeds: int) -> list[PairJob]:
-    """Seed by seed, so that an interrupted comparison has whole seeds."""
-    return [PairJob(task, seed) for seed in range(seeds) for task in tasks]
+def list_jobs(tasks: Iterable[str], seeds: int, known: Iterable[ModelRow]) -> list[PairJob]:
+    """What is missing, seed by seed, so that an interrupted comparison has whole seeds."""
+    have = {(*row.pair, row.model) for row in known}
+    found = [
+        PairJob(task, seed, tuple(model for model in MODELS if (task, seed, model) not in have))
+        for seed in range(seeds)
+        for task in tasks
+    ]
+    return [job for job in found if job.models]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -196,22 +202,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS), metavar="NAME")
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help="seeds 0 … N-1 (%(default)s)")
+    parser.add_argument("--again", nargs="+", choices=MODELS, default=[], metavar="MODEL", help="what to run anew")
     add_where_to_run(parser, workers=1)
     parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="the CSV, which is the cache")
     chosen = parser.parse_args(arguments)
-    jobs = list_jobs(chosen.tasks, chosen.seeds)
-    known = {row.job for row in read_rows(chosen.out, PairRow)}
+    known = [row for row in read_rows(chosen.out, ModelRow) if row.model not in chosen.again]
+    if chosen.again:
+        replace_rows(known, chosen.out)
 
-    def keep(row: PairRow) -> str:
-        append_row(row, chosen.out)
-        return f"{row.task}, seed {row.seed}: {shown(row.exact)} exact, {shown(row.approximate)}"
+    def keep(rows: list[ModelRow]) -> str:
+        for row in rows:
+            append_row(row, chosen.out)
+        return f"{rows[0].task}, seed {rows[0].seed}: " + ", ".join(f"{shown(row.regret)} {row.model}" for row in rows)
 
-    todo = [job for job in jobs if job not in known]
+    todo = list_jobs(chosen.tasks, chosen.seeds, known)
     with open_executor(chosen.executor) as executor:
         run_and_say(run_pair, todo, chosen.workers, keep, executor)
-    rows = [row for row in read_rows(chosen.out, PairRow) if row.job in jobs]
-    if rows:
-        print(report(rows))
+    rows = [row for row in read_rows(chosen.out, ModelRow) if row.task in chosen.tasks and row.seed < chosen.seeds]
+    print(report(rows))
     return 0
 
 

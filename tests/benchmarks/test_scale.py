@@ -68,7 +68,7 @@ def test_a_peer_is_measured_in_one_stage(few, tmp_path):
 
 def test_the_exact_model_can_be_kept(monkeypatch):
     """With few rows summarised, as a study has it, and exactly: the notes say which it was."""
-    use_sizes(monkeypatch, Sizes(exact=20, centres=8, newest=8, block=8))
+    use_sizes(monkeypatch, Sizes(exact=20, centres=8, newest=8, block=8, aside=3))
 
     def note() -> str:
         study = Study.create(space={"x": Real(0, 1)}, silence="unknown", regret="cumulative", seed=0)

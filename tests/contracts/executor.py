@@ -74,7 +74,7 @@ class ExecutorContract:
     def test_a_refit_and_its_summary_are_those_of_one_process_when_a_worker_is_killed(
         self, executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        use_sizes(monkeypatch, Sizes(exact=40, centres=16, newest=8, block=8, chunk=2))
+        use_sizes(monkeypatch, Sizes(exact=40, centres=16, newest=8, block=8, chunk=2, aside=3))
         here, there = (
             belated.Study.create(space={"x": belated.Real(0, 1)}, silence="unknown", regret="cumulative", seed=0)
             for _ in range(2)
@@ -84,7 +84,7 @@ class ExecutorContract:
         monkeypatch.setattr(summary, "sum_chunk", make_deadly(tmp_path, summary.sum_chunk))
         found = there.refit(executor=executor)
         monkeypatch.undo()
-        use_sizes(monkeypatch, Sizes(exact=40, centres=16, newest=8, block=8, chunk=2))
+        use_sizes(monkeypatch, Sizes(exact=40, centres=16, newest=8, block=8, chunk=2, aside=3))
         assert len(list(tmp_path.iterdir())) >= 6  # five chunks, one of them twice
         assert found == here.refit()
         assert found is not None

@@ -21,7 +21,7 @@ from belated.record.state import State
 from belated.record.trials import TrialTable
 from tests.support.summaries import use_sizes
 
-FEW = Sizes(exact=40, centres=24, newest=12, block=8, chunk=2)
+FEW = Sizes(exact=40, centres=24, newest=12, block=8, chunk=2, aside=3)
 SPACE = {"x": Real(0, 1), "y": Real(0, 1)}
 SETTINGS: dict[str, dict[str, Any]] = {
     "regret": {"regret": "cumulative"},
@@ -245,8 +245,9 @@ def test_where_the_newest_rows_fail_the_whole_history_is_used(monkeypatch: pytes
 
 
 def test_beliefs_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mean, std, draws and what a policy may ask of it."""
+    """Mean, std, draws and what a policy may ask of it; old rows of which the centres say too little are among them."""
     look_at(monkeypatch, "newest")
+    use_sizes(monkeypatch, replace(FEW, centres=3))
     monkeypatch.setattr(condensing, "is_fit_due", lambda *_: False)
     study, Q = run(begin("waiting")), np.random.default_rng(2).random((20, 2))
     state = State.after(study.settings, study.events())
@@ -264,6 +265,7 @@ def test_beliefs_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(some.heard, every.heard)
     assert np.array_equal(some.queries, every.queries)
     assert np.array_equal(some.means, every.means)
+    assert len(some.posterior.old.aside.ids)
     paths = [belief.posterior.path(np.random.default_rng(3))(Q) for belief in (some, every)]
     assert np.array_equal(*paths)
 

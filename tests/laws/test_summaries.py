@@ -13,7 +13,7 @@ from belated.learner.gp import summary
 from belated.learner.gp.summary import Sizes
 from tests.support.summaries import use_sizes
 
-FEW = Sizes(exact=40, centres=24, newest=12, block=8)
+FEW = Sizes(exact=40, centres=24, newest=12, block=8, aside=3)
 NOTE = "outcomes are summarised around"
 SPACE = {"x": Real(0, 1), "y": Real(0, 1)}
 SILENCES = ("floor", "unknown", "waiting", "fading", "ignored", "nearest")
@@ -81,6 +81,24 @@ def test_a_trial_of_the_six_says_that_its_belief_is_approximate(algorithm):
     trial = study.ask()
     assert NOTE in trial.note
     assert study.replay(trial.number).same
+
+
+@pytest.mark.parametrize("algorithm", SIX)
+def test_a_query_far_from_the_others_is_not_forgotten_once_it_is_old(algorithm, monkeypatch):
+    """It was asked after the centres were chosen, so that none is near; by and by it is not one of the newest."""
+    points = 0.4 * np.random.default_rng(2).random((130, 2))
+    points[60] = 1.0
+    by_hand = algorithms.paper(algorithm, kernel=kernels.SE(0.3), lam=0.05, refit_every=None)
+
+    def believe(sizes: Sizes) -> np.ndarray:
+        use_sizes(monkeypatch, sizes)
+        study = make(algorithm=by_hand, patience=300 if "SDF" in algorithm else None)
+        study.add_many([{"params": {"x": x, "y": y}, "value": measure(x, y)} for x, y in points.tolist()])
+        return np.array(study.posterior([{"x": 1.0, "y": 1.0}, {"x": 0.2, "y": 0.2}], pending=True).std)
+
+    exact, kept, forgotten = (believe(sizes) for sizes in (Sizes(), FEW, replace(FEW, aside=0)))
+    assert_allclose(kept, exact, rtol=0.1)
+    assert forgotten[0] > 3 * exact[0]
 
 
 @pytest.mark.usefixtures("few")

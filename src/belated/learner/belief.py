@@ -105,7 +105,7 @@ class BegunBelief(ModelBelief):
 
     @cached_property
     def heard(self) -> NDArray[np.intp]:
-        return np.union1d(self.posterior.old.centres, self.posterior.place[self.known])
+        return np.union1d(self.posterior.old.rows, self.posterior.place[self.known])
 
 
 Conditioner = GrowingPosterior | GrowingListed | GrowingBegun

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belated.learner.arrays import Array, Indices
+from belated.learner.gp.aside import OldRows, RowOutcomes
 from belated.learner.gp.merging import group_rows, merge_outcomes, number_points
 from belated.learner.gp.posterior import GP, GrowingPosterior, NewestRows, OldOutcomes, Posterior
-from belated.learner.gp.summary import CentreSums, SummaryStore, find_rows
+from belated.learner.gp.summary import CentreSums, OtherRows, SummaryStore, find_rows
 
 KEPT = 2  # of the heard, and of the belief
 
@@ -45,36 +46,70 @@ class Begun(NamedTuple):
 class Beginning:
     """What the first rows say about f at the centres. `extend` returns that of more rows."""
 
+    level: float  # the mean of f
     sums: CentreSums
     b: Array
     place: Indices  # the centre that is nearest to each row
     ids: Indices  # the numbers of the outcomes
+    aside: OldRows  # rows that are not summarised
+
+    @cached_property
+    def others(self) -> OtherRows:
+        """What is summarised."""
+        return self.sums.take_out(self.aside.X, self.aside.noise)
 
     @cached_property
     def average(self) -> Array:
-        """What they say of f(Z), less the mean."""
-        return self.sums.average(self.b)
+        """What it says of f(Z), less the mean."""
+        return self.others.sums.average(self.b - self.others.weights @ (self.aside.mean - self.level))
 
     @cached_property
-    def old(self) -> OldOutcomes:
-        return OldOutcomes(self.ids, np.flatnonzero(np.bincount(self.place)))
+    def rows(self) -> Indices:
+        """The row of a posterior that stands for each row."""
+        rows, M = self.place.copy(), len(self.sums.Z)
+        rows[self.aside.rows] = np.arange(M, M + len(self.aside.rows))
+        return rows
 
-    def extend(self, X: Array, lams: Array, y: Array, ids: Indices) -> Beginning:
-        """That of these rows too, with their outcomes less the mean."""
-        sums, place, blocks = self.sums.extend(X, lams, y)
-        b = self.b
-        for block in blocks:
+    @cached_property
+    def summarised(self) -> Indices:
+        """The numbers of the outcomes that are."""
+        return self.ids[~np.isin(self.ids, self.aside.outcomes.ids)]
+
+    @cached_property
+    def near(self) -> Indices:
+        """The centres that are the nearest to one of them."""
+        return np.flatnonzero(np.bincount(np.delete(self.place, self.aside.rows)))
+
+    def list_old(self, left_out: int) -> OldOutcomes:
+        """The outcomes that are summarised, and the others that belong to the first rows, so many of them."""
+        first, M = np.flatnonzero(self.aside.rows < left_out), len(self.sums.Z)
+        outcomes = self.aside.outcomes.take(first)
+        rows = np.concatenate([self.near, M + first])
+        return OldOutcomes(self.summarised, rows, outcomes._replace(place=M + outcomes.place))
+
+    def extend(self, rows: NewestRows, outcomes: RowOutcomes) -> Beginning:
+        """That of these rows too."""
+        more, b = self.sums.extend(rows.X, rows.noise, rows.mean - self.level), self.b
+        for block in more.blocks:
             b = b + block.b
-        return Beginning(sums, b, np.concatenate([self.place, place]), np.concatenate([self.ids, ids]))
+        place, ids = np.concatenate([self.place, more.place]), np.concatenate([self.ids, outcomes.ids])
+        numbers = np.arange(self.sums.count, more.sums.count)
+        new = OldRows(numbers, rows.X, rows.mean, rows.noise, more.left, outcomes)
+        aside = self.aside.join(new).choose(self.sums.sizes.aside)
+        return Beginning(self.level, more.sums, b, place, ids, aside)
 
 
 def begin(gp: GP, rows: OutcomeRows, count: int, centres: Sequence[int], store: SummaryStore) -> Beginning:
     """What the first of all rows say, `count` of them."""
     grouping = group_rows(rows.points)
-    merged, first = merge_outcomes(grouping, rows.y, rows.lams), grouping.first[:count]
-    found, outcomes = find_rows(centres, rows.ids, grouping.place, count), merged.mean[:count] - gp.mean
-    summary = store.summarise(gp.kernel, rows.X[first], merged.noise[:count], outcomes, found)
-    return Beginning(summary.sums, summary.sum_outcomes(outcomes), summary.place, rows.ids[grouping.place < count])
+    merged, X = merge_outcomes(grouping, rows.y, rows.lams), rows.X[grouping.first[:count]]
+    mean, noise, within = merged.mean[:count], merged.noise[:count], grouping.place < count
+    found = find_rows(centres, rows.ids, grouping.place, count)
+    summary = store.summarise(gp.kernel, X, noise, mean - gp.mean, found)
+    outcomes = RowOutcomes(rows.ids[within], grouping.place[within], merged.weights[within])
+    aside = OldRows(np.arange(count), X, mean, noise, summary.left, outcomes).choose(store.sizes.aside)
+    b = summary.sum_outcomes(mean - gp.mean)
+    return Beginning(gp.mean, summary.sums, b, summary.place, outcomes.ids, aside)
 
 
 @dataclass
@@ -126,14 +161,26 @@ class GrowingBegun:
         more = slice(beginning.sums.count - left_out, count - left_out)
         if more.start < more.stop:
             within = (more.start <= grouping.place) & (grouping.place < more.stop)
-            y = merged.mean[more] - gp.mean
-            beginning = beginning.extend(X[more], merged.noise[more], y, numbers[within])
+            rows = NewestRows(X[more], merged.mean[more], merged.noise[more])
+            beginning = beginning.extend(
+                rows, RowOutcomes(numbers[within], grouping.place[within] - more.start, merged.weights[within])
+            )
         self.store.keep(self.begun, beginning)
-        old = count - left_out
-        rest = NewestRows(X[old:], merged.mean[old:], merged.noise[old:])
-        posterior = self.newest.grow_on(gp, beginning.sums, beginning.average, rest, Q)
-        rows = np.concatenate([beginning.place[left_out:], np.arange(len(beginning.sums.Z), len(posterior.X))])
-        return replace(posterior, ids=numbers, place=rows[grouping.place], weights=merged.weights, old=beginning.old)
+        old, aside, M = count - left_out, beginning.aside, len(beginning.sums.Z)
+        rest = NewestRows(
+            np.vstack([aside.X, X[old:]]),
+            np.concatenate([aside.mean, merged.mean[old:]]),
+            np.concatenate([aside.noise, merged.noise[old:]]),
+        )
+        posterior = self.newest.grow_on(gp, beginning.others.sums, beginning.average, rest, Q)
+        place = np.concatenate([beginning.rows[left_out:], np.arange(M + len(aside.rows), len(posterior.X))])
+        return replace(
+            posterior,
+            ids=numbers,
+            place=place[grouping.place],
+            weights=merged.weights,
+            old=beginning.list_old(left_out),
+        )
 
     def _find(self, gp: GP, centres: Sequence[int], count: int) -> Beginning:
         """What is known of the first rows, or else what all outcomes say."""

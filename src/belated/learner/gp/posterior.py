@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from belated.errors import NotPositiveDefinite
 from belated.learner.arrays import Array, Indices
+from belated.learner.gp.aside import RowOutcomes
 from belated.learner.gp.factor import BLOCK, Factor
 from belated.learner.gp.kernels import Kernel, Slope
 from belated.learner.gp.merging import MergedOutcomes, group_rows, merge_outcomes, number_points
@@ -49,13 +50,15 @@ class GP:
 
 
 class OldOutcomes(NamedTuple):
-    """Outcomes that are summarised, and of which a posterior keeps no more."""
+    """Outcomes that are summarised, and of which a posterior keeps no more; and those beside them that are old."""
 
-    ids: NDArray[np.intp]  # their numbers
-    centres: NDArray[np.intp]  # those that are the nearest to one of them
+    ids: NDArray[np.intp]  # the numbers of those that are summarised
+    rows: NDArray[np.intp]  # of X: the centres that are the nearest to one of them, and the rows of the others
+    aside: RowOutcomes  # the others, as far as they have no number beside these
 
 
-NOTHING_OLD = OldOutcomes(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
+NOTHING = RowOutcomes(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))
+NOTHING_OLD = OldOutcomes(NOTHING.ids, NOTHING.place, NOTHING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,19 +168,15 @@ class Posterior:
 
     def _draw_noise(self, rng: Generator) -> Array:
         """ε ~ N(0, λ), from a draw for each outcome in the order of the numbers: that of the rows does not matter."""
-        z, M = self._draw_each(rng), len(self.summarised)
-        noise = np.sqrt(self.lams) * np.bincount(self.place, np.sqrt(self.weights) * z, len(self.X))
+        old, M = np.sort(self.old.ids, kind="stable"), len(self.summarised)
+        new = self.place >= M if len(old) else np.ones(len(self.ids), dtype=bool)
+        given = RowOutcomes(self.ids[new], self.place[new], self.weights[new])
+        ids, place, weights = (np.concatenate(pair) for pair in zip(self.old.aside, given, strict=True))
+        rank = np.searchsorted(old, ids) + np.argsort(np.argsort(ids))
+        z = rng.standard_normal(len(old) + len(ids))[rank]
+        noise = np.sqrt(self.lams) * np.bincount(place, np.sqrt(weights) * z, len(self.X))
         noise[:M] = compute_root(self.summarised) @ rng.standard_normal(M)
         return np.asarray(noise)
-
-    def _draw_each(self, rng: Generator) -> Array:
-        """A draw for each outcome, in the order of the numbers; 0 for those that are old."""
-        old, z = np.sort(self.old.ids, kind="stable"), np.zeros(len(self.ids))
-        new = self.place >= len(self.summarised) if len(old) else np.ones(len(self.ids), dtype=bool)
-        ids = self.ids[new]
-        rank = np.searchsorted(old, ids) + np.argsort(np.argsort(ids))
-        z[new] = rng.standard_normal(len(old) + len(ids))[rank]
-        return z
 
     def path(self, rng: Generator, scale: float = 1.0) -> Path:
         """f ~ GP(μ, scale² σ²) as a function, by pathwise conditioning of a random Fourier draw of the prior.
@@ -408,9 +407,12 @@ class GrowingPosterior:
         """The belief in which the first rows, `count` of them, are summarised around some of them."""
         outcomes = merged.mean[:count] - gp.mean
         summary = self.store.summarise(gp.kernel, X[:count], merged.noise[:count], outcomes, centres)
-        rest = NewestRows(X[count:], merged.mean[count:], merged.noise[count:])
-        posterior = self.grow_on(gp, summary.sums, summary.average(outcomes), rest, Q)
-        rows = np.concatenate([summary.place, np.arange(len(summary.sums.Z), len(self.X))])
+        aside, M = summary.aside, len(summary.sums.Z)
+        kept = np.concatenate([aside, np.arange(count, len(X))])
+        rest = NewestRows(X[kept], merged.mean[kept], merged.noise[kept])
+        posterior = self.grow_on(gp, summary.others.sums, summary.average(outcomes), rest, Q)
+        rows = np.concatenate([summary.place, np.arange(M + len(aside), len(self.X))])
+        rows[aside] = np.arange(M, M + len(aside))
         return replace(posterior, ids=numbers, place=rows[place], weights=merged.weights)
 
     def grow_on(self, gp: GP, sums: CentreSums, average: Array, newest: NewestRows, Q: Array | None) -> Posterior:

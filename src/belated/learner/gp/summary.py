@@ -10,7 +10,8 @@ b      Σ v (y - mean) / (Λ + r)                                               
 
 Together the rows say as much about f(Z) as M outcomes R G⁻¹ b with the noise covariance R G⁻¹ Rᵀ (FITC; Snelson and
 Ghahramani 2006). So the rest of a belief needs to know nothing of it: a summary is M rows with noise of their own. The
-newest rows are not summarised. With as many centres as rows the belief is the exact one.
+newest rows are not summarised, nor are a few of which the centres say too little (aside.py): these are taken out of G
+and b again. With as many centres as rows the belief is the exact one.
 
 G and b are sums over blocks of rows, and G of those over chunks of blocks, always in the same order: the same rows give
 the same bits. A chunk needs to know nothing of the others, so it may be summed up anywhere (`RowChunk`, `sum_chunk`).
@@ -30,6 +31,7 @@ from scipy.linalg import blas, lapack, solve_triangular
 
 from belated.errors import NotPositiveDefinite
 from belated.learner.arrays import Array, Indices
+from belated.learner.gp.aside import choose_aside
 from belated.learner.gp.factor import Factor
 from belated.learner.gp.kernels import Kernel
 from belated.learner.gp.table import compute_root
@@ -51,6 +53,7 @@ class Sizes:
     centres: int = 1536  # at most
     newest: int = 256  # rows that are never summarised
     block: int = 128  # rows that are summarised together
+    aside: int = 128  # old rows, of which the centres say too little, that are not summarised: at most
     chunk: int = 64  # blocks that are summed up before they are added to the others: 8,192 rows
     pairs: int = 4000  # of a listed query and a context, up to which nothing is summarised either
     merged: int = 2048  # outcomes of pairs are merged up to a multiple of this number (listed.py)
@@ -128,34 +131,36 @@ class ChunkSum:
 
     G: Array  # its lower triangle
     place: Indices
+    left: Array
     sums: tuple[BlockSum, ...]
 
 
 def sum_chunk(chunk: RowChunk) -> ChunkSum:
-    """G of a chunk's rows, b of its blocks, and the nearest centre of each row; in this process or in another."""
+    """G of a chunk's rows, b of its blocks, and for each row its nearest centre and r; in this process or another."""
     return _sum_blocks(chunk, _compute_root(chunk.kernel, chunk.Z), np.zeros((len(chunk.Z),) * 2))
 
 
 def _sum_blocks(chunk: RowChunk, root: Array, G: Array) -> ChunkSum:
     """The same with R, added to the G of rows before."""
-    G, places, sums = np.array(G, order="F"), [], []
+    G, places, lefts, sums = np.array(G, order="F"), [], [], []
     for start in range(0, len(chunk.X), chunk.block):
         rows = slice(start, start + chunk.block)
-        V, noise, place = _project(chunk.kernel, chunk.Z, root, chunk.X[rows], chunk.lams[rows])
+        V, noise, left, place = _project(chunk.kernel, chunk.Z, root, chunk.X[rows], chunk.lams[rows])
         places.append(place)
+        lefts.append(left)
         sums.append(BlockSum(chunk.y[rows].copy(), V @ (chunk.y[rows] / noise)))
         V /= np.sqrt(noise)
         G = blas.dsyrk(1.0, V, beta=1.0, c=G, lower=1, overwrite_c=1)
-    return ChunkSum(G, np.concatenate(places), tuple(sums))
+    return ChunkSum(G, np.concatenate(places), np.concatenate(lefts), tuple(sums))
 
 
-def _project(kernel: Kernel, Z: Array, root: Array, X: Array, lams: Array) -> tuple[Array, Array, Indices]:
-    """V, Λ + r, and the nearest centre of some rows."""
+def _project(kernel: Kernel, Z: Array, root: Array, X: Array, lams: Array) -> tuple[Array, Array, Array, Indices]:
+    """V, Λ + r, r, and the nearest centre of some rows."""
     lams = np.maximum(lams, LEAST * kernel.variance)
     K = kernel(X, Z)
     V = blas.dtrsm(1.0, root, K.T, lower=1)
     left = np.maximum(kernel.variance - np.sum(np.square(V), axis=0), 0.0)
-    return V, lams + left, np.argmax(K, axis=1)
+    return V, lams + left, left, np.argmax(K, axis=1)
 
 
 ChunkRunner = Callable[[Callable[[RowChunk], ChunkSum], Iterable[RowChunk]], Iterable[ChunkSum]]  # as map does it
@@ -175,7 +180,15 @@ class FurtherRows(NamedTuple):
 
     sums: CentreSums
     place: Indices  # the centre that is nearest to each of them
+    left: Array  # r
     blocks: list[BlockSum]
+
+
+class OtherRows(NamedTuple):
+    """What is left of some rows once others are taken out."""
+
+    sums: CentreSums  # not to be extended
+    weights: Array  # v / (Λ + r) of those that are out                                                       (M, k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,19 +222,28 @@ class CentreSums:
         begun = 1 if n % length else 0  # a chunk of which some rows are summed up already
         further = chunks[begun:]
         rest = run(sum_chunk, further) if run else (_sum_blocks(each, self.root, nothing) for each in further)
-        whole, newest, places, blocks = self.whole, self.newest, list[Indices](), list[BlockSum]()
+        whole, newest, blocks = self.whole, self.newest, list[BlockSum]()
+        places, lefts = list[Indices](), list[Array]()
         for done in chain((_sum_blocks(each, self.root, newest) for each in chunks[:begun]), rest):
             newest = done.G
             places.append(done.place)
+            lefts.append(done.left)
             blocks.extend(done.sums)
             n += len(done.place)
             if n % length == 0:
                 whole, newest = whole + newest, nothing
-        return FurtherRows(replace(self, whole=whole, newest=newest, count=n), np.concatenate(places), blocks)
+        sums = replace(self, whole=whole, newest=newest, count=n)
+        return FurtherRows(sums, np.concatenate(places), np.concatenate(lefts), blocks)
+
+    def take_out(self, X: Array, lams: Array) -> OtherRows:
+        """The sums without some of their rows."""
+        V, noise, _, _ = _project(self.kernel, self.Z, self.root, X, lams)
+        weights = V / noise
+        return OtherRows(replace(self, newest=self.newest - weights @ V.T) if len(X) else self, weights)
 
     def sum_block(self, X: Array, lams: Array, y: Array) -> BlockSum:
         """b of a block of its rows, with other outcomes."""
-        V, noise, _ = _project(self.kernel, self.Z, self.root, X, lams)
+        V, noise, _, _ = _project(self.kernel, self.Z, self.root, X, lams)
         return BlockSum(y.copy(), V @ (y / noise))
 
     @cached_property
@@ -256,13 +278,14 @@ class RowSummary:
     X: Array
     lams: Array
     place: Indices  # the centre that is nearest to each row                  (n,)
+    left: Array  # r                                                          (n,)
     blocks: dict[int, BlockSum] = field(default_factory=dict)  # kept from belief to belief
     averages: list[Average] = field(default_factory=list)  # the last one
 
     @classmethod
     def begin(cls, kernel: Kernel, Z: Array, sizes: Sizes) -> RowSummary:
         """A summary of no row."""
-        return cls(CentreSums.begin(kernel, Z, sizes), Z[:0], np.empty(0), np.empty(0, dtype=np.intp))
+        return cls(CentreSums.begin(kernel, Z, sizes), Z[:0], np.empty(0), np.empty(0, dtype=np.intp), np.empty(0))
 
     def is_around(self, kernel: Kernel, Z: Array) -> bool:
         """Whether these are its centres."""
@@ -277,17 +300,27 @@ class RowSummary:
         """The summary of all of these rows, which begin with its own, with their outcomes less the mean; `run` as in
         CentreSums."""
         n = len(self.X)
-        sums, place, more = self.sums.extend(X[n:], lams[n:], y[n:], run)
-        place, blocks = np.concatenate([self.place, place]), dict(self.blocks)
-        blocks.update(enumerate(more, n // sums.sizes.block))
-        return RowSummary(sums, X, lams, place, blocks, list(self.averages))
+        more, blocks = self.sums.extend(X[n:], lams[n:], y[n:], run), dict(self.blocks)
+        place, left = np.concatenate([self.place, more.place]), np.concatenate([self.left, more.left])
+        blocks.update(enumerate(more.blocks, n // more.sums.sizes.block))
+        return RowSummary(more.sums, X, lams, place, left, blocks, list(self.averages))
+
+    @cached_property
+    def aside(self) -> Indices:
+        """The rows that stay as they are."""
+        return choose_aside(self.left, self.lams, self.sums.sizes.aside)
+
+    @cached_property
+    def others(self) -> OtherRows:
+        """What is summarised: the rows without those."""
+        return self.sums.take_out(self.X[self.aside], self.lams[self.aside])
 
     def sum_outcomes(self, y: Array) -> Array:
         """b of all rows, for their outcomes less the mean                                                  (M,)."""
         return self._average(y).b
 
     def average(self, y: Array) -> Array:
-        """R G⁻¹ b: what the rows say of f(Z), for their outcomes less the mean                             (M,)."""
+        """R G⁻¹ b: what is summarised says of f(Z), for the outcomes of all rows less the mean             (M,)."""
         return self._average(y).mean
 
     def _average(self, y: Array) -> Average:
@@ -302,7 +335,7 @@ class RowSummary:
             if i not in self.blocks or not np.array_equal(self.blocks[i].y, y[rows]):
                 self.blocks[i] = self.sums.sum_block(self.X[rows], self.lams[rows], y[rows])
             b = b + self.blocks[i].b
-        average = Average(y.copy(), b, self.sums.average(b))
+        average = Average(y.copy(), b, self.others.sums.average(b - self.others.weights @ y[self.aside]))
         self.averages[:] = [average]
         return average
 
