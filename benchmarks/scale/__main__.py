@@ -131,10 +131,10 @@ def measure_all(
 
 
 def find_ended(rows: Sequence[ScaleRow], job: CellJob) -> int:
-    """The smaller size at which an entrant did not get through its asks; 0: none."""
+    """The smallest size below this one at which an entrant did not get through its asks; 0: none."""
     own = [row for row in rows if (row.world, row.entrant) == (job.world, job.entrant) and row.n < job.n]
     reached = {row.n for row in own if row.measure == "ask ms"}
-    return max({row.n for row in own} - reached, default=0)
+    return min({row.n for row in own} - reached, default=0)
 
 
 def list_jobs(worlds: Sequence[str], sizes: Sequence[int], entrants: Sequence[str]) -> list[CellJob]:

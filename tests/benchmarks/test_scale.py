@@ -114,7 +114,7 @@ def test_who_does_not_get_there_is_said_and_not_tried_with_more(tmp_path, monkey
         (1000, "refit s", ""),
         (1000, "fill all", "ask: over 120 CPU s"),
         (10_000, "all", "not tried: n = 1,000 was too many"),
-        (100_000, "all", "not tried: n = 10,000 was too many"),
+        (100_000, "all", "not tried: n = 1,000 was too many"),
     ]
     assert "over 120 CPU s" in report.format_markdown(rows)
     assert all(line.words for line in report.list_lines(rows))
