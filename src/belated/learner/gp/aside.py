@@ -15,13 +15,15 @@ import numpy as np
 
 from belated.learner.arrays import Array, Indices
 
+MUCH = 0.1  # of the variance of f
 
-def choose_aside(left: Array, noise: Array, most: int) -> Indices:
-    """Which rows stay, in order: those of which the centres leave the most, and more than their noise.
+
+def choose_aside(left: Array, noise: Array, variance: float, most: int) -> Indices:
+    """Which rows stay, in order: those of which the centres leave the most, if it is more than noise and much.
 
     left   what f at the centres leaves of the variance of f at each row
     most   how many of them"""
-    far = np.flatnonzero(left > noise)
+    far = np.flatnonzero(left > np.maximum(noise, MUCH * variance))
     return np.sort(far[np.argsort(left[far], kind="stable")[::-1][:most]])
 
 
@@ -49,9 +51,9 @@ class OldRows:
     left: Array
     outcomes: RowOutcomes
 
-    def choose(self, most: int) -> OldRows:
+    def choose(self, variance: float, most: int) -> OldRows:
         """Those of these rows that stay."""
-        chosen = choose_aside(self.left, self.noise, most)
+        chosen = choose_aside(self.left, self.noise, variance, most)
         return OldRows(
             rows=self.rows[chosen],
             X=self.X[chosen],

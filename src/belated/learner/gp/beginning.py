@@ -95,7 +95,7 @@ class Beginning:
         place, ids = np.concatenate([self.place, more.place]), np.concatenate([self.ids, outcomes.ids])
         numbers = np.arange(self.sums.count, more.sums.count)
         new = OldRows(numbers, rows.X, rows.mean, rows.noise, more.left, outcomes)
-        aside = self.aside.join(new).choose(self.sums.sizes.aside)
+        aside = self.aside.join(new).choose(self.sums.kernel.variance, self.sums.sizes.aside)
         return Beginning(self.level, more.sums, b, place, ids, aside)
 
 
@@ -107,7 +107,9 @@ def begin(gp: GP, rows: OutcomeRows, count: int, centres: Sequence[int], store: 
     found = find_rows(centres, rows.ids, grouping.place, count)
     summary = store.summarise(gp.kernel, X, noise, mean - gp.mean, found)
     outcomes = RowOutcomes(rows.ids[within], grouping.place[within], merged.weights[within])
-    aside = OldRows(np.arange(count), X, mean, noise, summary.left, outcomes).choose(store.sizes.aside)
+    aside = OldRows(np.arange(count), X, mean, noise, summary.left, outcomes).choose(
+        gp.kernel.variance, store.sizes.aside
+    )
     b = summary.sum_outcomes(mean - gp.mean)
     return Beginning(gp.mean, summary.sums, b, summary.place, outcomes.ids, aside)
 

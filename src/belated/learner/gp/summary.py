@@ -308,7 +308,7 @@ class RowSummary:
     @cached_property
     def aside(self) -> Indices:
         """The rows that stay as they are."""
-        return choose_aside(self.left, self.lams, self.sums.sizes.aside)
+        return choose_aside(self.left, self.lams, self.sums.kernel.variance, self.sums.sizes.aside)
 
     @cached_property
     def others(self) -> OtherRows:
