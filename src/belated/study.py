@@ -963,6 +963,19 @@ class Study:
             return state.table.count
 
     @property
+    def writers(self) -> list[str]:
+        """Who wrote into the study, in the order in which they began.
+
+        >>> from belated import Real, Study
+        >>> study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+        >>> _ = study.tell(study.ask(by="Anna"), 0.4, by="Bob")
+        >>> study.writers
+        ['Anna', 'Bob']
+        """
+        with self._handle.hold_newest() as state:
+            return list(state.writers)
+
+    @property
     def closed(self) -> bool:
         """Whether the study is closed: it asks no more queries.
 

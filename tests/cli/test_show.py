@@ -169,7 +169,7 @@ def test_show_says_who_made_it_who_wrote_and_that_it_is_locked() -> None:
     invoke("close", "--lock", "--by", "Carla")
     assert "best is trial 1; locked\n" in invoke("show").stdout
     plain = run_json("show")
-    assert (plain["locked"], plain["created_by"], plain["people"]) == (True, "Anna", ["Anna", "Bob", "Carla"])
+    assert (plain["locked"], plain["created_by"], plain["writers"]) == (True, "Anna", ["Anna", "Bob", "Carla"])
     assert abs(plain["created_at"] - time.time()) < 3600
 
 

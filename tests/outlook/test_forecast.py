@@ -39,6 +39,20 @@ def test_no_more_queries_bring_nothing_and_what_exists_does_not_depend_on_them()
     assert some.low <= some.gain <= some.high
 
 
+def test_tiny_gains_and_chances_are_words() -> None:
+    some: dict[str, object] = {"queries": 3, "pending": 0, "expected": None, "seconds": None}
+    none = Outlook(gain=-8e-7, low=-9e-7, high=6e-6, chance=0.0, margin=0.035, **some)
+    assert str(none) == (
+        "The next 3 queries will hardly gain anything; something better by more than 0.035 exists with a chance of "
+        "less than 1 %."
+    )
+    sure = Outlook(gain=0.02, low=0.0, high=0.04, chance=1.0, margin=0.0, **some)
+    assert str(sure) == (
+        "The next 3 queries may gain +0.02 (80 %: 0 to +0.04); something better by more than 0 exists with a chance of "
+        "more than 99 %."
+    )
+
+
 def test_what_does_not_come_back_in_time_brings_nothing() -> None:
     slow = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
     first, *others = slow.ask(n=12)

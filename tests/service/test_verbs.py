@@ -34,6 +34,7 @@ ELSEWHERE = {
     "locked": "GET /api/studies/STUDY",
     "floor": "GET /api/studies/STUDY",
     "fit_note": "GET /api/studies/STUDY",
+    "writers": "GET /api/studies/STUDY",
     "head": "GET /api/studies/STUDY",
     "trials": "GET /api/studies/STUDY/trials",
     "trial": "GET /api/studies/STUDY/trials/NUMBER",

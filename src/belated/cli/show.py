@@ -112,21 +112,15 @@ def summarize_study(study: Study) -> dict[str, Any]:
         "locked": study.locked,
         "created_at": study.settings.created_at,
         "created_by": study.settings.created_by,
-        "people": list_people(study),
+        "writers": study.writers,
     }
-
-
-def list_people(study: Study) -> list[str]:
-    """Who wrote into a study, in the order in which they began."""
-    every = [study.settings.created_by, *(event.by for event in study.events())]
-    return list(dict.fromkeys(by for by in every if by is not None))
 
 
 def format_origin(summary: dict[str, Any]) -> list[str]:
     """When a study was made and who wrote into it, as far as that is known."""
     by = "" if summary["created_by"] is None else f" by {summary['created_by']}"
     made = [] if summary["created_at"] is None else [f"made {format_moment(summary['created_at'])}{by}"]
-    wrote = [f"written by {join_words(summary['people'])}"] if summary["people"] else []
+    wrote = [f"written by {join_words(summary['writers'])}"] if summary["writers"] else []
     return ["; ".join(made + wrote)] if made or wrote else []
 
 

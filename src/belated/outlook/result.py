@@ -11,6 +11,8 @@ from belated.results import describe_params
 from belated.validation import Params
 from belated.wording import format_count, format_duration
 
+NOTHING = 0.01  # of the margin: a gain that is not worth a number
+
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
@@ -47,10 +49,14 @@ class Outlook:
     def describe_gain(self) -> str:
         """The gain and the chance, in one sentence."""
         return (
-            f"the next {format_count(self.queries, 'query', 'queries')} may gain {format_gain(self.gain)} "
-            f"(80 %: {format_gain(self.low)} to {format_gain(self.high)}); something better by more than "
-            f"{self.margin:.2g} exists with a chance of {round(100 * self.chance)} %"
+            f"the next {format_count(self.queries, 'query', 'queries')} {self._describe_interval()}; something better "
+            f"by more than {self.margin:.2g} exists with a chance of {format_chance(self.chance)}"
         )
+
+    def _describe_interval(self) -> str:
+        if max(abs(self.low), abs(self.high)) < NOTHING * self.margin:
+            return "will hardly gain anything"
+        return f"may gain {format_gain(self.gain)} (80 %: {format_gain(self.low)} to {format_gain(self.high)})"
 
     def describe_pending(self) -> str:
         """When the pending are expected, in one sentence; empty where none are."""
@@ -64,6 +70,12 @@ class Outlook:
     def __str__(self) -> str:
         pending = self.describe_pending()
         return describe_outlook(self) + (f"\n{pending}." if pending else "")
+
+
+def format_chance(chance: float) -> str:
+    """A probability in percent. What no simulated study found is unlikely, not impossible."""
+    percent = round(100 * chance)
+    return "less than 1 %" if percent < 1 else "more than 99 %" if percent > 99 else f"{percent} %"
 
 
 def format_gain(gain: float) -> str:

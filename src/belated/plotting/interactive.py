@@ -33,8 +33,15 @@ from belated.learner.arrays import Array, Mask
 from belated.learner.delays.survival import spread_evenly
 from belated.plotting.study.delays import compute_shares
 from belated.plotting.study.marks import BLUE, GREY, ORANGE, VERMILLION, choose_unit, clip_text, format_value
-from belated.plotting.study.outcomes import compute_progress, find_lanes, list_outcomes, name_progress
+from belated.plotting.study.outcomes import (
+    compute_progress,
+    find_drawn_outcomes,
+    find_lanes,
+    list_outcomes,
+    name_progress,
+)
 from belated.plotting.study.pair import FINE, BeliefPair, read_pair
+from belated.plotting.study.thinning import choose_near, find_drawn
 from belated.plotting.study.ticks import list_log_ticks, write_numbers
 from belated.plotting.study.view import (
     BeliefSlice,
@@ -44,7 +51,6 @@ from belated.plotting.study.view import (
     read_history_view,
     read_study_view,
 )
-from belated.plotting.thinning import choose_marks
 from belated.results import Trial, list_awaited
 from belated.space.points import Points
 from belated.validation import Params, format_names
@@ -64,7 +70,7 @@ FAILED = {"color": VERMILLION, "symbol": "cross"}
 UNHEARD = {"pending": {"color": BLUE, "symbol": "triangle-down-open"}, "expired": {"color": GREY, "symbol": "x"}}
 COLOURS = [[0.0, "rgba(0,114,178,0.06)"], [1.0, "rgba(0,114,178,0.9)"]]  # of a mean, on any background
 ACROSS = 3  # coordinates in a row
-MOST_OUTCOMES, MOST_UNHEARD, MOST_STEPS = 1200, 500, 250  # marks of a figure
+MOST_UNHEARD, MOST_STEPS = 500, 250  # marks of a figure
 MOST_BARS = 40  # of trials that are out
 MOST_TICKS = 7  # of a log axis
 FEW = 8  # trials or rounds: each has a tick
@@ -122,7 +128,7 @@ def show_outcomes(view: HistoryView, by: OutcomeAxis | None = None) -> go.Figure
         )
         figure.add_trace(best, row=1, col=1)
     late = np.array([trial.status == "late" for trial in view.trials], dtype=bool)
-    drawn = find_drawn(there, view.study.settings.objective.sign * y, MOST_OUTCOMES)
+    drawn = find_drawn_outcomes(view, y)
     marks = {"heard": (drawn & ~late, {"color": GREY}), "late": (drawn & late, LATE)}
     for status, (every, mark) in marks.items():
         mask = every & ~alone
@@ -176,14 +182,6 @@ def find_steps(line: Array, most: int) -> Array:
     """The points of a curve at which it changes, and its first; at most so many."""
     changes = np.flatnonzero(np.append(True, np.diff(line) != 0))
     return np.asarray(changes[spread_evenly(len(changes), most)])
-
-
-def find_drawn(mask: Mask, worth: Array, most: int) -> Mask:
-    """Which of the trials of a mask are drawn."""
-    rows = np.flatnonzero(mask)
-    drawn = np.zeros(len(mask), dtype=bool)
-    drawn[rows[choose_marks(worth[rows], most)]] = True
-    return drawn
 
 
 def note_thinning(figure: go.Figure, counts: Sequence[tuple[str, Mask, Mask]]) -> None:
@@ -402,7 +400,7 @@ def list_belief_traces(along: BeliefSlice) -> list[go.Scatter]:
     else:
         band = draw_band(x, low, high, "90 % interval")
         believed = [band, go.Scatter(**mean, mode="lines", line={"color": BLUE})]
-    near = along.heard[choose_marks(along.heard[:, 2], MOST_UNHEARD)]
+    near = along.heard[choose_near(along.heard[:, 2])]
     outcomes = {"x": near[:, 0], "y": near[:, 1], "opacity": 0.7, "marker": {"color": GREY, "size": 6}}
     star = {"color": VERMILLION, "symbol": "star", "size": 13}
     return [
@@ -438,7 +436,7 @@ def show_pair(pair: BeliefPair) -> go.Figure:
     figure = go.Figure(
         go.Heatmap(x=pair.x, y=pair.y, z=pair.mean, name="mean", colorscale=COLOURS, colorbar={"thickness": 12})
     )
-    kept = choose_marks(across.heard[:, 2], MOST_UNHEARD)
+    kept = choose_near(across.heard[:, 2])
     waiting = spread_evenly(len(across.pending), MOST_UNHEARD)
     out = {"color": ORANGE, "symbol": "triangle-down", "size": 9}
     for name, x, y, marker in (

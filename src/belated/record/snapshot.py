@@ -28,7 +28,7 @@ from belated.record.state import State
 from belated.record.trials import COLUMNS
 from belated.settings import Settings
 
-FORMAT = 1
+FORMAT = 2
 EVERY = 20_000  # events that are read before a snapshot is made; of many events, a tenth of them
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, BelatedError)
 DIGEST, LENGTH = 32, 8  # bytes

@@ -71,6 +71,7 @@ class State:
         self._contexts: dict[tuple[tuple[str, str], ...], tuple[dict[str, Any], Array]] = {}  # encoded before
         self.closed = self.locked = False
         self.name: str | None = None  # if it was renamed
+        self.writers = {by: None for by in [settings.created_by] if by is not None}  # in the order in which they began
         self.versions: Mapping[str, str] | None = None  # of the libraries that computed the newest choice
         self.shift = np.random.default_rng([settings.seed, 0]).random(len(settings.space.widths))
 
@@ -86,7 +87,7 @@ class State:
         """An independent copy, with room for some more trials."""
         other = State.__new__(State)
         other.__dict__.update(self.__dict__)
-        other.table, other.fits = self.table.fork(room), list(self.fits)
+        other.table, other.fits, other.writers = self.table.fork(room), list(self.fits), dict(self.writers)
         return other
 
     def dump(self) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -103,6 +104,7 @@ class State:
             "closed": self.closed,
             "locked": self.locked,
             "name": self.name,
+            "writers": list(self.writers),
             "versions": None if self.versions is None else dict(self.versions),
             "table": table,
         }
@@ -125,6 +127,7 @@ class State:
         )
         state.changed_at, state.closed, state.locked = (plain[name] for name in ("changed_at", "closed", "locked"))
         state.name, state.versions = plain["name"], plain["versions"]
+        state.writers = dict.fromkeys(plain["writers"])
         return state
 
     def apply(self, event: Event) -> None:
@@ -141,7 +144,9 @@ class State:
             raise Unreadable(f"the record is damaged ({reason})") from None
 
     def _apply(self, plain: Mapping[str, Any], source: str | Event) -> None:
-        kind = plain["event"]
+        kind, by = plain["event"], plain.get("by")
+        if by is not None:
+            self.writers[by] = None
         if self.locked and kind in LOCKED_OUT:
             self.table.pass_over(plain, source)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from belated.errors import Unavailable
+from belated.plotting.study.page import list_thinned
 from belated.plotting.study.pair import find_strongest_pair
 from belated.plotting.study.view import read_study_view
 from belated.report.charts import draw_belief_charts, draw_delays_chart, draw_pair_chart, draw_progress_chart
@@ -60,6 +61,7 @@ def render_report(study: ReportedStudy, context: Params | None = None) -> str:
         around=None if settings.context is None else tabulate_space(settings.context),
         silence=describe_silence(view),
         progress=draw_progress_chart(view),
+        thinned="".join(f" {note}" for note in list_thinned(view)),
         beliefs=draw_belief_charts(view),
         pair=None if pair is None else draw_pair_chart(view, pair),
         pair_names=[] if pair is None else [pair.across.label, pair.up.label],

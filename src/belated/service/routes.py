@@ -469,6 +469,7 @@ def describe_study(service: Service, study: ServedStudy) -> dict[str, Any]:
         "locked": study.locked,
         "floor": to_plain(study.floor),
         "fit_note": study.fit_note,
+        "writers": study.writers,
         "position": head.position,
         "hash": head.hash.hex(),
     }

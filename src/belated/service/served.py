@@ -121,11 +121,6 @@ class ServedStudy(Study):
         wanted, about = (number, by, kind), enumerate(self._about[:position], start=1)
         return [at for at, had in about if all(a is None or a == b for a, b in zip(wanted, had, strict=True))]
 
-    def list_people(self) -> list[str]:
-        """Who did something, in order of appearance."""
-        self.find_head(self.read_head().position)
-        return [who for who in dict.fromkeys(who for _, who, _ in self._about) if who is not None]
-
     def read_entries_at(self, positions: Iterable[int]) -> list[Entry]:
         """The events at some positions, as stored, in this order; neighbours are read together."""
         wanted = list(positions)

@@ -101,7 +101,7 @@ def test_history_is_paged_from_the_newest_and_filtered(studies: ServedStudies) -
     study.tell(4, 1.0, by="ben")
     lines, _ = list_history(study, None, None, 0, 1)
     assert lines[0].entry.sentence == "told 1.0 of trial 4"
-    assert study.list_people() == ["robot", "anna", "ben"]
+    assert study.writers == ["robot", "anna", "ben"]
 
 
 def test_an_undo_is_shown_before_it_is_done(studies: ServedStudies) -> None:

@@ -26,9 +26,10 @@ from belated.plotting.study.marks import (
     draw_density,
     write_note,
 )
+from belated.plotting.study.thinning import choose_near
 from belated.plotting.study.ticks import LETTER, fit_ticks, label_values, to_axis
 from belated.plotting.study.view import BeliefSlice, StudyView
-from belated.plotting.style import BAND, BARE, FAINT, KEY, MEAN, SOFT
+from belated.plotting.style import BAND, BARE, FAINT, INK, KEY, MEAN, SOFT
 from belated.results import BestQuery
 
 if TYPE_CHECKING:
@@ -142,10 +143,8 @@ def draw_slice(axes: Axes, piece: BeliefSlice, wide: float) -> None:
     else:
         axes.fill_between(x, low, high, color=BLUE, **BAND)
         axes.plot(x, piece.mean, color=BLUE, **MEAN)
-    for i, (at, y, near) in enumerate(piece.heard):
-        aside = (0.13 + 0.22 * (i * GOLDEN % 1)) * piece.spacing if piece.beside else 0.0  # not on the bar
-        at = to_axis([at + aside], piece.log)
-        axes.plot(at, [y], **{**HEARD, "markersize": 3.6}, alpha=0.1 + 0.8 * near**2, zorder=3)
+    if len(piece.heard):
+        draw_heard(axes, piece)
     here = to_axis([piece.here[0]], piece.log)
     axes.plot(here, [piece.here[1]], **HERE, zorder=6)
     axes.grid(axis="y", color=FAINT, linewidth=0.8)
@@ -163,6 +162,15 @@ def draw_slice(axes: Axes, piece: BeliefSlice, wide: float) -> None:
     axes.plot(
         bad, np.full(len(bad), 0.955), **{**FAILED, "markersize": 4.5}, transform=axes.get_xaxis_transform(), zorder=5
     )
+
+
+def draw_heard(axes: Axes, piece: BeliefSlice) -> None:
+    """The outcomes, the fainter the farther away; of very many the nearest, the newest and some others."""
+    at, y, near = piece.heard[choose_near(piece.heard[:, 2])].T
+    if piece.beside:  # not on the bar
+        at = at + (0.13 + 0.22 * (np.arange(len(at)) * GOLDEN % 1)) * piece.spacing
+    dots: dict[str, Any] = {"s": 3.6**2, "color": INK, "linewidths": 0, "clip_on": False, "zorder": 3}
+    axes.scatter(to_axis(at, piece.log), y, alpha=0.1 + 0.8 * near**2, **dots)
 
 
 def draw_pending(axes: Axes, piece: BeliefSlice) -> None:

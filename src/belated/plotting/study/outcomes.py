@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from belated.learner.arrays import Array
+from belated.learner.arrays import Array, Mask
 from belated.plotting.study.marks import (
     AMENDED,
     BLUE,
@@ -29,6 +29,7 @@ from belated.plotting.study.marks import (
     draw_density,
     write_note,
 )
+from belated.plotting.study.thinning import MOST_OUTCOMES, find_drawn
 from belated.plotting.study.ticks import fit_ticks, label_values, pad_range
 from belated.plotting.study.view import HistoryView, StudyView, find_value
 from belated.plotting.style import BARE, FAINT, KEY, SOFT, write_headline
@@ -62,7 +63,7 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
     asked, told, now = view.asked / unit, view.told / unit, view.now / unit
     y = list_outcomes(view)
     late = np.array([trial.status == "late" for trial in view.trials], dtype=bool)
-    there = np.isfinite(told)
+    there, drawn = np.isfinite(told), find_drawn_outcomes(view, y)
     timed = np.array([trial.has_delay for trial in view.trials], dtype=bool)
     counted = view.count("counted") > 0
     says = "when it was heard; tail: since it was asked"
@@ -73,7 +74,7 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
     if np.any(there):
         at, line = compute_progress(view, y, view.asked, view.told)
         axes.plot([*at / unit, now], [*line, line[-1]], **BEST, label=name_progress(view))
-        for mask, colour, marks, word in ((there & ~late, GREY, HEARD, "heard"), (late, ORANGE, LATE, "late")):
+        for mask, colour, marks, word in ((drawn & ~late, GREY, HEARD, "heard"), (drawn & late, ORANGE, LATE, "late")):
             if np.any(mask):
                 waited = mask & timed  # an outcome that was added with its query was not waited for
                 axes.hlines(y[waited], asked[waited], told[waited], color=colour, **TAIL)
@@ -110,6 +111,11 @@ def list_outcomes(view: HistoryView) -> Array:
     """The outcome of each trial; NaN where there is none."""
     found = [find_value(trial) for trial in view.trials]
     return np.array([math.nan if value is None else value for value in found])
+
+
+def find_drawn_outcomes(view: HistoryView, y: Array) -> Mask:
+    """Which outcomes are drawn: all, or so many that each can be seen."""
+    return find_drawn(np.isfinite(view.told), view.study.settings.objective.sign * y, MOST_OUTCOMES)
 
 
 def name_progress(view: HistoryView) -> str:

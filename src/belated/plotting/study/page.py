@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
+
 from belated.errors import InvalidInput
 from belated.outlook.result import describe_outlook
 from belated.plotting.study.beliefs import PanelGrid, draw_beliefs
 from belated.plotting.study.delays import draw_delays
 from belated.plotting.study.marks import Box, StudyPage, clip_text, format_value
 from belated.plotting.study.outcomes import draw_outcomes, measure_lanes
+from belated.plotting.study.thinning import MOST_NEAR, MOST_OUTCOMES
 from belated.plotting.study.view import StudyView, ViewedStudy, read_study_view
 from belated.plotting.style import FORMATS, INK, SOFT, make_page, save_page, use_style
 from belated.results import BestQuery
@@ -106,9 +109,19 @@ def describe_stand(view: StudyView) -> str:
 
 
 def list_notes(view: StudyView) -> list[str]:
-    """Since when the belief is not up to date, which trials failed and why, which were put right and why."""
-    notes = [f"Belief: {view.fit_note}."] if view.fit_note else []
+    """What is not drawn, since when the belief is not up to date, which trials failed and were put right and why."""
+    notes = list_thinned(view)
+    notes += [f"Belief: {view.fit_note}."] if view.fit_note else []
     return [*notes, *shorten_list(list_failed(view), "failed"), *shorten_list(list_amended(view), "amended")]
+
+
+def list_thinned(view: StudyView) -> list[str]:
+    """How many outcomes are drawn, where it is not all of them."""
+    heard, near = int(np.sum(np.isfinite(view.told))), max([0, *(len(piece.heard) for piece in view.slices)])
+    drawn = [f"{MOST_OUTCOMES:,} of {heard:,} over time"] if heard > MOST_OUTCOMES else []
+    drawn += [f"{MOST_NEAR:,} of {near:,} beside the belief"] if near > MOST_NEAR else []
+    words = f"Outcomes drawn: {' and '.join(drawn)}: the newest, the best or nearest, and some of the others."
+    return [words] if drawn else []
 
 
 def list_failed(view: StudyView) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from belated.learner.arrays import Array
 from belated.plotting.study.beliefs import clip_options
 from belated.plotting.study.marks import HEARD, HERE, PENDING, Box, StudyPage, clip_text
+from belated.plotting.study.thinning import choose_near
 from belated.plotting.study.ticks import fit_ticks, list_even_ticks, list_log_ticks, to_axis, write_numbers
 from belated.plotting.study.view import BeliefSlice, StudyView, list_values, place_options
 from belated.space.points import Points
@@ -79,8 +80,9 @@ def draw_pair(page: StudyPage, box: Box, view: StudyView, pair: BeliefPair) -> N
         drawn: Any = axes.pcolormesh(x, y, pair.mean, cmap=colours, shading="nearest", edgecolors="face", linewidth=0.4)
     else:
         drawn = axes.contourf(x, y, pair.mean, levels=10, cmap=colours)
+    kept = choose_near(across.heard[:, 2])
     for marks, rows in (
-        (HEARD, (across.heard[:, 0], up.heard[:, 0])),
+        (HEARD, (across.heard[kept, 0], up.heard[kept, 0])),
         ({**PENDING, "markersize": 5}, (across.pending, up.pending)),
         ({**HERE, "zorder": 6}, ([across.here[0]], [up.here[0]])),
     ):

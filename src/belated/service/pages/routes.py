@@ -214,7 +214,7 @@ def add_pages(app: FastAPI) -> None:
         return {
             "lines": lines,
             "paging": paging,
-            "people": study.list_people(),
+            "writers": study.writers,
             "by": by,
             "trial": trial,
             "kept": kept,
