@@ -31,10 +31,15 @@ def format_summary(value: Summary[float], places: int) -> str:
 
 
 def format_interval(mean: float, interval: MeanInterval) -> str:
-    """−0.063 [−0.133, 0.008]: decimals that give half the width two digits, and the larger end four at most."""
+    """−0.063 [−0.133, 0.008]: decimals that give half the width two digits, and the larger end four at most.
+
+    More where an interval that excludes 0 would seem to end there."""
     if not interval.is_known:
         return format_number(mean, count_decimals([mean]))
     places = min(_count_two_digits(interval.half_width), count_decimals([interval.low, interval.high]))
+    nearer = min(abs(interval.low), abs(interval.high))
+    while interval.excludes_zero and places < MOST_DECIMALS and not float(f"{nearer:.{places}f}"):
+        places += 1
     low, high = (format_number(end, places) for end in (interval.low, interval.high))
     return f"{format_number(mean, places)} [{low}, {high}]"
 

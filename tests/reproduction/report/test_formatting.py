@@ -42,6 +42,21 @@ def test_an_interval_has_two_digits_of_half_its_width(mean: float, low: float, h
     assert format_interval(mean, MeanInterval(low, high)) == written
 
 
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "written"),
+    [
+        (-16.68, -33.06, -0.3, "−16.7 [−33.1, −0.3]"),
+        (0.0202, 0.0004, 0.04, "0.0202 [0.0004, 0.0400]"),
+        (-16.68, -33.06, 0.3, "−17 [−33, 0]"),
+        (-0.5, -1.0, -1e-9, "−0.500000 [−1.000000, 0.000000]"),  # six decimals at most
+    ],
+)
+def test_an_interval_that_excludes_0_is_not_written_as_if_it_ended_there(
+    mean: float, low: float, high: float, written: str
+) -> None:
+    assert format_interval(mean, MeanInterval(low, high)) == written
+
+
 def test_shares_are_per_cent() -> None:
     assert format_percentage(-0.113, MeanInterval(-0.145, -0.08)) == "−11.3 [−14.5, −8.0]"
 
