@@ -32,8 +32,8 @@ NOTES: tuple[Text, ...] = (
     ),
 )
 ROUNDING = (
-    "The same versions give the same runs. Others round otherwise, and once two queries are nearly as good as each "
-    "other a run goes another way: single runs differ then, means and verdicts should not."
+    "The same versions on the same kind of processor give the same runs. Others round otherwise, and once two queries "
+    "are nearly as good as each other a run goes another way: single runs differ then, means and verdicts should not."
 )
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from belated.comparison.statistics import Summary, summarize
 from belated.learner.arrays import Array
-from belated.learner.confidence import beta_sdf_ts
 from reproduction.curves import CurveKey, Curves, Series
 from reproduction.panels import PANELS
 from reproduction.replay_counts import ReplayCount
@@ -33,9 +32,10 @@ SEEDS, ROUND = 10, 900  # of the audit's runs, and the round at which it compare
 WITH_FORMER_LENGTHSCALE = (99, 0)
 OPENING = (
     "An audit of version 0.1 repeated its runs and found most of what is corrected in this report. Here are its "
-    "figures beside those recorded here. A number is matched if our 95 % interval holds it; a count or a range, if "
-    "ours is the same or overlaps; in kind, if the sign is the same and no more. The first ten runs of the reading "
-    "heard are those of version 0.1, which the audit had, so rows about them check the arithmetic alone."
+    "figures beside those recorded here. A number is matched if our 95 % interval holds it (a p beside it is not "
+    "judged: it hangs on the number of runs); a count or a range, if ours is the same or overlaps; in kind, if the "
+    "sign is the same and no more. The first ten runs of the reading heard are those of version 0.1, which the audit "
+    "had, so rows about them check the arithmetic alone."
 )
 
 
@@ -213,9 +213,10 @@ def list_released_rows(curves: Curves, counts: Sequence[ReplayCount]) -> list[Au
         pairs = {pair.b: pair for pair in judged.pairs["released"]}
         for curve, (number, p) in numbers.items():
             mean = summarize(compute_deciding_values(judged.panel, lines[curve]).tolist())
+            beside = " (and p of SDF against it)" if p else ""
             rows.append(
                 AuditRow(
-                    f"Fig. 2b, released: {curve}" + (", and p of SDF below it" if p else ""),
+                    f"Fig. 2b, released, {len(lines[curve].seeds)} runs here: {curve}{beside}",
                     format_number(number, 3) + (f", p {p}" if p else ""),
                     _format_mean(mean, len(lines[curve].seeds)) + (f", p {format_p_cell(pairs[curve].p)}" if p else ""),
                     judge_number(number, mean, len(lines[curve].seeds)),
@@ -289,7 +290,7 @@ def _list_p_rows(curves: Curves, panel: str, b: str, seeds: str, p: float) -> li
 def make_beta_row() -> AuditRow:
     """ν_1 = β_1 of GP-TS-SDF in the experiments about Theorem 3."""
     theory = rkhs.draw_function(0).make_theory(0.1, 1)
-    nu = beta_sdf_ts(theory, 0.0, rkhs.B_Y)
+    nu = rkhs.make_sdf("GP-TS-SDF", theory, 1).width.beta_in_theory(theory, 0.0)
     return AuditRow(
         "Theorem 3, ν₁ of GP-TS-SDF, the first function (4.032 before, with GP-UCB-SDF's β)",
         "4.291",

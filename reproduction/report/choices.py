@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from reproduction.report.document import Code, Text
 
+METHODS = (
+    "The methods differ in what an outcome counts as while it is pending. The paper's own, GP-UCB-SDF and GP-TS-SDF "
+    "(the SDF pair), count it as 0, the least value, until it is heard, and for good after m rounds. Of the baselines, "
+    "GP-UCB and asy-TS ignore it, and GP-BUCB and GP-BTS hallucinate it: the value that they expect stands in for it. "
+    "m is the patience, μ the mean of the delays, both in rounds; the smaller the regret, the better."
+)
 READINGS: tuple[Text, ...] = (
     (
         Code("text"),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS: dict[Baseline, str] = {"ignoring": COLOUR["ignored"], "hallucinating": COLOUR["unknown"]}
-WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 7.7, 0.185, 1.7, 1.55, 0.95, 0.5  # inches
+WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 7.7, 0.185, 1.82, 1.55, 0.95, 0.5  # inches
 LIMIT = 110.0  # per cent: the picture goes no further to either side
 
 
@@ -62,12 +62,14 @@ def _list_effects(group: Sequence[JudgedPanel], reading: str) -> list[EffectRow]
     """The effects of one panel, or of several together."""
     effects = [effect for baseline in BASELINES if (effect := pool_effects(group, reading, baseline))]
     pooled = len(group) > 1
-    return [EffectRow("pooled" if pooled else _name_row(group[0], effect), effect, pooled) for effect in effects]
+    return [EffectRow(_name_row(group, effect), effect, pooled) for effect in effects]
 
 
-def _name_row(judged: JudgedPanel, effect: Effect) -> str:
-    baseline = find_family(judged.panel)[1 + BASELINES.index(effect.baseline)]
-    return f"{format_short_name(judged.panel)}, {baseline}"
+def _name_row(group: Sequence[JudgedPanel], effect: Effect) -> str:
+    if len(group) > 1:
+        return f"pooled, {effect.baseline}"
+    baseline = find_family(group[0].panel)[1 + BASELINES.index(effect.baseline)]
+    return f"{format_short_name(group[0].panel)}, {baseline}"
 
 
 # Drawing ------------------------------------------------------------------------------------------------------------

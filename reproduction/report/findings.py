@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reproduction.curves import PUBLISHED
 from reproduction.panels import Claim
 from reproduction.report.document import Block, Code, Heading, Listing, Paragraph, Picture, Strong, TableBlock, Text
 from reproduction.report.effects_picture import draw_effects
@@ -30,6 +31,12 @@ def make_findings(judged: Sequence[JudgedPanel], reading: str) -> list[Block]:
         Heading("What was found"),
         *_summarize_findings(judged, reading),
         Heading("Claims", 3),
+        Paragraph(
+            "A difference is negative where it is as claimed, and near 0 where two curves should be alike. "
+            "“Detectable” is the smallest true difference that so many pairs show in four of five cases. A claim is "
+            "contradicted at a level that is corrected for the number of its comparisons, so an interval just above 0 "
+            "can be unresolved. The whole rule is below."
+        ),
         tabulate_claims(judged),
         *(_make_pooled_section(judged, reading, pooled) if pooled else []),
         Heading("How a verdict is reached", 3),
@@ -44,6 +51,8 @@ def _summarize_findings(judged: Sequence[JudgedPanel], reading: str) -> list[Blo
     blocks: list[Block] = [Paragraph(_count_verdicts(judged, reading))]
     if readings:
         blocks.append(tabulate_words(judged, readings))
+    if PUBLISHED in readings:
+        blocks.append(Paragraph((Code(PUBLISHED), " are the authors' own runs, of the SVM panels, by the same rule.")))
     overall = tuple(text for each in readings if (text := _describe_overall(judged, each)))
     if overall:
         blocks += [
@@ -71,7 +80,8 @@ def _describe_overall(judged: Sequence[JudgedPanel], reading: str) -> Text:
 
 def _count_verdicts(judged: Sequence[JudgedPanel], reading: str) -> str:
     words = [j.verdict.word for j in judged]
-    counts = ", ".join(f"{words.count(word)} {word}" for word in WORDS if word in words)
+    said = [word for word in WORDS if word != "not run" or word in words]
+    counts = ", ".join(f"{words.count(word) or 'none'} {word}" for word in said)
     words_of = [[j.verdicts[r].word for r in j.readings if j.has_enough(r)] for j in judged if j.panel.claim]
     several = [found for found in words_of if len(found) > 1]
     same = sum(len(set(found)) == 1 for found in several)
@@ -161,7 +171,7 @@ def _make_pooled_section(judged: Sequence[JudgedPanel], reading: str, pooled: di
 def tabulate_pooled(pooled: dict[str, list[Effect]]) -> TableBlock:
     """A row for every group of panels and kind of baseline."""
     return TableBlock(
-        ("panels", "SDF against", "of them run", "seeds", "difference in % [95 %]", "detectable", "verdict"),
+        ("panels", "SDF against", "panels run", "seeds", "difference in % [95 %]", "detectable", "verdict"),
         tuple(
             (
                 name,

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from belated.learner.algorithms import find_algorithm
+from belated.learner.silence import Ignored
 from reproduction.archive import Archive
 from reproduction.panels import Panel
 from reproduction.report.appendix import make_appendix
 from reproduction.report.audit import make_audit_section
-from reproduction.report.choices import BEYOND_CHOICES, READINGS
+from reproduction.report.choices import BEYOND_CHOICES, METHODS, READINGS
 from reproduction.report.document import Block, CommandBlock, Heading, Listing, Paragraph, find_pictures
 from reproduction.report.findings import make_findings
 from reproduction.report.html_page import render_html
@@ -88,16 +90,17 @@ def make_report(
 
 
 def make_opening(judged: Sequence[JudgedPanel], reading: str, out: str) -> list[Block]:
-    """What this is, the readings, and how it is made again."""
-    runs = [len(line.seeds) for j in judged for r in j.readings for line in j.lines[r].values()]
-    of_each = f", {_format_range(runs)} of each curve" if runs else ""
+    """What this is, who is compared, the readings, and how it is made again."""
+    of_each = [len(line.seeds) for j in judged for r in j.readings for line in j.lines[r].values()]
+    each = f", {_format_range(of_each)} of each curve" if of_each else ""
     ran = sum(bool(j.readings) for j in judged)
     return [
         Paragraph(
             f"Every panel of the figures in {PAPER}, run again with belated, and what the runs say of each claim. "
-            f"{ran} of {len(judged)} panels were run: {sum(runs)} runs{of_each}. The paper leaves open which outcomes "
-            "the models are fitted to, so there are three readings of it:"
+            f"{ran} of {len(judged)} panels were run: {count_runs(judged)} runs{each}."
         ),
+        Paragraph(METHODS),
+        Paragraph("The paper leaves open which outcomes the models are fitted to, so there are three readings of it:"),
         Listing(READINGS),
         Paragraph(
             f"Where none is named, {reading} is meant. Every table and picture is made of the recorded curves, without "
@@ -105,6 +108,23 @@ def make_opening(judged: Sequence[JudgedPanel], reading: str, out: str) -> list[
         ),
         CommandBlock((f"python -m reproduction report --from {out}/{RESULTS} --out {out}",)),
     ]
+
+
+def count_runs(judged: Sequence[JudgedPanel]) -> int:
+    """How many runs there are; one of GP-UCB or asy-TS that counts for both text and heard is one."""
+    counted = {
+        (j.panel.name, key, "text" if reading == "heard" and is_fitted_to_heard(j.panel, key) else reading, seed)
+        for j in judged
+        for reading in j.readings
+        for key, line in j.lines[reading].items()
+        for seed in line.seeds
+    }
+    return len(counted)
+
+
+def is_fitted_to_heard(panel: Panel, key: str) -> bool:
+    """Whether the own data of a curve's method are what was heard, in text as in heard."""
+    return find_algorithm(panel.find_curve(key).algorithm).implied.silence == Ignored()
 
 
 def _format_range(counts: Sequence[int]) -> str:

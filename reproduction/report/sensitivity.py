@@ -123,7 +123,8 @@ def _make_contextual_section(judged: Sequence[JudgedPanel], curves: Curves) -> l
         Heading("Figure 4 by reading and task order", 3),
         Paragraph(
             "Mean cumulative regret after all rounds, and SDF minus the baseline that ignores or hallucinates what is "
-            "pending [95 %]; bold are differences told from 0, negative favours SDF."
+            "pending [95 %]; bold are differences told from 0, negative favours SDF. Figs. 4c and 4d have no other "
+            "order: their data sets grow."
         ),
         table,
     ]

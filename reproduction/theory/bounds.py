@@ -220,8 +220,15 @@ def tabulate_regret(found: Mapping[Quantity, SeedValues]) -> TableBlock:
     trivial = found[Quantity(EXPERIMENT, "GP-UCB-SDF", TRIVIAL)]
     rows.append(("T (max f − min f): the largest possible", trivial))
     T = float(trivial.x[-1])
-    cells = [(label, _format_mean(each.at(T)), f"{np.mean(each.at(T) / trivial.at(T)):,.3g}") for label, each in rows]
-    return TableBlock(("", f"after {T:g} rounds", "over the largest possible"), tuple(cells), frozenset({1, 2}))
+    cells = [(label, _format_mean(each.at(T)), _format_multiple(each.at(T) / trivial.at(T))) for label, each in rows]
+    return TableBlock(
+        ("", f"after {T:g} rounds", "as a multiple of the largest possible"), tuple(cells), frozenset({1, 2})
+    )
+
+
+def _format_multiple(values: Array) -> str:
+    mean = float(np.mean(values))
+    return f"{mean:,.0f}" if mean > 1000 else f"{mean:.3g}"
 
 
 def _format_mean(values: Array) -> str:

@@ -261,8 +261,8 @@ def describe_coverage(counted: Sequence[tuple[str, float, Array]]) -> str:
     shown = sum(found.low >= 1 - delta for found, delta in shares)
     broken = sum(found.high < 1 - delta for found, delta in shares)
     return (
-        f"The ellipsoid held in {held:,} of {runs:,} runs. In {shown} of the {len(shares)} rows the whole interval is "
-        f"above the promised 1 − δ, in {broken} it is below."
+        f"The ellipsoid held in {held:,} of {runs:,} runs. In {shown} of {len(shares)} rows the whole interval is "
+        f"above the promised 1 − δ, in {broken or 'none'} it is below."
     )
 
 

@@ -111,6 +111,7 @@ def test_it_says_how_the_runs_were_made() -> None:
     assert "```sh\npython -m reproduction run all\n```" in text
     assert "With Python 3.12, numpy 2.4." in text
     assert "A note." in text
+    assert "The same versions on the same kind of processor give the same runs." in text
     assert "With" not in render_markdown(make_provenance_section(Provenance()))
 
 

@@ -1,5 +1,6 @@
 """The audit's figures beside ours: each is judged by what is recorded, and can be contradicted."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from reproduction.report.audit import (
     take_first,
 )
 from reproduction.report.document import TableBlock
-from reproduction.theory import pending_zeros
+from reproduction.theory import pending_zeros, rkhs
 from reproduction.theory.measurements import Measurement, group_measurements
 
 
@@ -73,6 +74,23 @@ def test_the_kept_runs_match_the_audit_as_the_report_says(kept: Archive) -> None
     assert set(by_word) == {"matched", "matched in kind", "contradicted"}
     assert by_word["matched in kind"] == ["10 of 10"]
     assert by_word["contradicted"] == ["0 of 180"]
+
+
+def test_the_beta_of_theorem_3_is_the_one_that_the_algorithm_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert make_beta_row().here == "4.291"
+    ucb = rkhs.make_sdf("GP-UCB-SDF", 1.0, 1)
+    monkeypatch.setattr(rkhs, "make_sdf", lambda name, beta, T: replace(ucb, width=replace(ucb.width, beta=beta)))
+    row = make_beta_row()
+    assert (row.here, row.word) == ("4.032", "contradicted")
+
+
+def test_rows_of_fig_2b_say_of_how_many_runs_they_are(kept: Archive) -> None:
+    rows = [row.what for row in list_released_rows(kept.curves, kept.replayed) if row.what.startswith("Fig. 2b")]
+    assert rows == [
+        "Fig. 2b, released, 30 runs here: GP-UCB-SDF",
+        "Fig. 2b, released, 30 runs here: GP-UCB (and p of SDF against it)",
+        "Fig. 2b, released, 30 runs here: GP-BUCB (and p of SDF against it)",
+    ]
 
 
 def test_without_runs_there_is_no_section(kept: Archive) -> None:

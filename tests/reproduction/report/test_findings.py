@@ -13,7 +13,7 @@ from reproduction.report.markdown import render_markdown
 from reproduction.report.pooling import POOLS, SIMPLE, count_lower, pool_groups
 from reproduction.report.verdict_rule import RULE
 from reproduction.report.verdicts import WORDS, JudgedPanel, judge_panel
-from tests.reproduction.made_up_curves import make_curves
+from tests.reproduction.made_up_curves import make_curves, make_published
 
 pytest.importorskip("matplotlib")
 
@@ -65,11 +65,23 @@ def test_the_section_counts_verdicts_and_lower_means(judged: list[JudgedPanel]) 
     text = render_markdown(blocks)
     words = [j.verdict.word for j in judged]
     assert words.count("not run") == 1
-    assert f"The claims of 4 panels, in the reading text: {words.count('supported')} supported" in text
+    counts = f"{words.count('supported')} supported, {words.count('contradicted')} contradicted"
+    assert f"The claims of 4 panels, in the reading text: {counts}" in text
     assert "1 not run." in text
     assert "Over the panels of simple regret" not in text  # not all of them were run
     assert [block.name for block in blocks if isinstance(block, Picture)] == ["effects.png"]
     assert all(extract_text(line)[:30] in text for line in RULE)
+
+
+def test_it_is_said_how_signs_and_words_of_the_table_are_meant(judged: list[JudgedPanel]) -> None:
+    text = render_markdown(make_findings(judged, "text"))
+    section = text.split("### Claims")[1].split("### ")[0]
+    assert "negative where it is as claimed" in section
+    assert "an interval just above 0 can be unresolved" in section
+    assert "`published` are the authors' own runs" not in text  # there are none
+    svm = PANELS["fig2a"]
+    curves = {**make_curves([svm], seeds=5), **make_published(svm, 5)}
+    assert "`published` are the authors' own runs" in render_markdown(make_findings([judge_panel(svm, curves)], "text"))
 
 
 def test_every_reading_has_its_verdicts_and_its_pooled_line() -> None:
@@ -97,7 +109,7 @@ def test_every_reading_has_its_verdicts_and_its_pooled_line() -> None:
 def test_without_runs_there_is_nothing_to_pool() -> None:
     blocks = make_findings([judge_panel(panel, {}) for panel in SHOWN], "text")
     assert not any(isinstance(block, Picture) for block in blocks)
-    assert "4 not run." in render_markdown(blocks)
+    assert "none supported, none contradicted, none unresolved, 4 not run." in render_markdown(blocks)
 
 
 def test_a_verdict_on_too_few_runs_is_marked() -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import re
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from reproduction.panels import ALL_PANELS, BEYOND, PANELS, Claim
 from reproduction.report.document import Block, Heading, Paragraph, TableBlock, extract_text, make_slug
 from reproduction.report.markdown import render_markdown
 from reproduction.report.naming import format_title
-from reproduction.report.report import PAGE, RESULTS, TEXT, make_report, write_report
+from reproduction.report.report import PAGE, RESULTS, TEXT, count_runs, make_report, write_report
+from reproduction.report.verdicts import judge_panel
 from reproduction.theory.experiments import make_section
 from tests.reproduction.made_up_curves import make_beyond_panel, make_costs, make_curves, make_panel, make_published
 from tests.reproduction.report.page_reader import PageReader
@@ -94,8 +96,28 @@ def test_it_says_how_it_was_made(made: Path, curves: Curves) -> None:
     assert "python -m reproduction run all\npython -m reproduction report\n" in text
     assert "With Python 3.12, numpy 2.4." in text
     assert "python -m reproduction report --from here/results --out here" in text
-    runs = sum(len(line.seeds) for key, line in curves.items() if key.panel in PANELS and key.reading != "published")
+    ran = [(key, line) for key, line in curves.items() if key.panel in PANELS and key.reading != "published"]
+    twice = [line for key, line in ran if key.reading == "heard" and key.curve in ("GP-UCB", "asy-TS")]
+    assert len(twice) == 2  # in Figs. 2a and 4c
+    runs = sum(len(line.seeds) for _, line in ran) - 7 * len(twice)
     assert f"3 of 4 panels were run: {runs} runs, 7 of each curve." in text
+
+
+def test_a_run_that_counts_for_two_readings_is_one_run() -> None:
+    panel = replace(PANELS["fig2a"], runs={"text": 4, "heard": 6})
+    curves = {
+        **make_curves([replace(panel, runs={"text": 4})], 4),
+        **make_curves([replace(panel, runs={"heard": 6})], 6),
+    }
+    assert count_runs([judge_panel(panel, curves)]) == 3 * 4 + 3 * 6 - 4
+    assert count_runs([judge_panel(panel, make_curves([replace(panel, runs={"heard": 6})], 6))]) == 3 * 6
+
+
+def test_a_newcomer_is_told_who_the_methods_are(made: Path) -> None:
+    opening = text_of(made).split("## What was found")[0]
+    assert "GP-UCB-SDF and GP-TS-SDF (the SDF pair), count it as 0, the least value, until it is heard" in opening
+    assert "GP-UCB and asy-TS ignore it, and GP-BUCB and GP-BTS hallucinate it" in opening
+    assert "m is the patience, μ the mean of the delays" in opening
 
 
 def test_what_was_found_comes_first_and_the_appendix_last(made: Path) -> None:

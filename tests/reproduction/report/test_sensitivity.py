@@ -76,6 +76,11 @@ def test_figure_four_has_a_row_for_every_reading_and_order_that_was_run(curves: 
     ]
 
 
+def test_it_is_said_why_figures_4c_and_4d_have_no_other_order(judged: list[JudgedPanel], curves: Curves) -> None:
+    text = render_markdown(make_choices_section(judged, curves))
+    assert "Figs. 4c and 4d have no other order: their data sets grow." in text
+
+
 def test_the_numbers_of_figure_four_are_those_of_the_curves(curves: Curves) -> None:
     *_, permuted, _, _ = list_texts(tabulate_contextual(SHOWN[-2:], curves))
     family = ("GP-UCB-SDF", "GP-UCB", "GP-BUCB")

@@ -68,7 +68,7 @@ def test_the_page_says_what_the_rows_say(rows, blocks):
     assert row[3] == "3 of 3"
     assert row[5:] == [f"{np.median(needs):.3f}", f"{np.max(needs):.3f}"]
     limit = found[Quantity("bounds", "GP-UCB-SDF", "bound")].values[:, -1]
-    (row,) = [r for r in cells(blocks, "over the largest possible") if r[0] == "Theorem 2"]
+    (row,) = [r for r in cells(blocks, "as a multiple of the largest possible") if r[0] == "Theorem 2"]
     assert row[1].startswith(f"{np.mean(limit):,.4g}"[:3])
     (row,) = [r for r in cells(blocks, "Theorem 2") if r[0] == "Poisson(10)" and r[1] == "15"]
     assert row[3] == f"{found[Quantity('tradeoff', 'Poisson(10)', 'bound')].at(15)[0]:,.0f}"
@@ -91,8 +91,8 @@ def test_what_does_not_hold_is_said():
     """Half of the runs miss at δ = 0.1, and every regret is above its bound."""
     half = np.where(np.arange(100) < 50, 0.5, 1.5)
     assert coverage.describe_coverage([("poisson", 0.1, half)]) == (
-        "The ellipsoid held in 50 of 100 runs. In 0 of the 1 rows the whole interval is above the promised 1 − δ, "
-        "in 1 it is below."
+        "The ellipsoid held in 50 of 100 runs. In 0 of 1 rows the whole interval is above the promised 1 − δ, in 1 it "
+        "is below."
     )
     seeds, x = (0, 1), np.array([1.0, 2.0])
     line = {"regret": 3.0, "bound": 1.0, "trivial": 4.0, "widths": 2.0}
