@@ -60,13 +60,16 @@ def test_a_watched_run_is_chosen_by_eq_1_and_nu():
         assert_allclose(ran.widths, [one.nu * one.std[i] for one, i in zip(ran.rounds, ran.chosen, strict=True)])
 
 
-@pytest.mark.parametrize(("name", "rule"), [("GP-UCB-SDF", beta_sdf_ucb), ("GP-TS-SDF", beta_sdf_ts)])
-def test_a_watched_algorithm_keeps_its_own_beta(name, rule):
+@pytest.mark.parametrize(
+    ("name", "rule", "first"), [("GP-UCB-SDF", beta_sdf_ucb, 4.032), ("GP-TS-SDF", beta_sdf_ts, 4.291)]
+)
+def test_a_watched_algorithm_keeps_its_own_beta(name, rule, first):
     """ν_1 = β_1 with γ_0 = 0: log(2/δ) for Theorem 2, log(4/δ) for Theorem 3."""
     function = rkhs.draw_function(0)
     theory = function.make_theory(0.1, 3)
     ran = rkhs.run_study(function, rkhs.make_sdf(name, theory, 3), Fixed(1), 1, 3, seed=0)
     assert ran.rounds[0].nu == pytest.approx(rule(theory, 0.0, 1.0), rel=1e-12)
+    assert round(ran.rounds[0].nu, 3) == first
 
 
 def test_a_run_is_a_pure_function_of_its_seed():
