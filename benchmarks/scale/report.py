@@ -26,6 +26,12 @@ COLUMNS = (
     "ask MiB",
 )
 GROWING = ("ask ms", "amortised ms", "tell ms", "tell in bulk ms", "first ask s", "open s", "reopen s", "ask MiB")
+TITLES = {  # of the worlds, in a page
+    "60 cells": "a list of 60",
+    "3 x 1,000 items": "3 contexts × 1,000 items",
+    "d = 6": "six coordinates",
+    "d = 4 + context": "four and a continuous context",
+}
 SHARE = 10  # a fit is due when the trials have grown by a tenth
 
 
@@ -86,20 +92,27 @@ def format_table(lines: Sequence[ScaleLine]) -> str:
     return "\n\n".join(parts)
 
 
-def format_markdown(rows: Sequence[ScaleRow]) -> str:
-    """CPU milliseconds of an ask, with its share of fits, as the README has them: entrants by sizes."""
+def format_markdown(rows: Sequence[ScaleRow], entrants: Sequence[str] = ENTRANTS) -> str:
+    """CPU milliseconds of an ask, with its share of fits, as the pages have them: entrants by sizes, and how it grows."""
     sizes = sorted({row.n for row in rows})
-    out = ["| | " + " | ".join(f"n = {n:,}" for n in sizes) + " |", "|---" * (len(sizes) + 1) + "|"]
+    out = ["| | " + " | ".join(f"n = {n:,}" for n in sizes) + " | grows as |", "|---" * (len(sizes) + 2) + "|"]
     lines = {(line.section, line.subject): line for line in list_lines(rows)}
     for world in WORLDS:
-        for entrant in ENTRANTS:
+        for entrant in entrants:
             found = [lines.get((world, f"{entrant}, {n:,}")) for n in sizes]
             if any(found):
-                out.append(f"| {world}: {entrant} | " + " | ".join(_format_cell(line) for line in found) + " |")
+                growth = lines.get((world, f"{entrant}: exponent of n"))
+                cells = [*map(_format_cell, found), _format_growth(growth)]
+                out.append(f"| {TITLES.get(world, world)}: {entrant} | " + " | ".join(cells) + " |")
     return "\n".join(out)
 
 
 def _format_cell(line: ScaleLine | None) -> str:
     if line is None:
-        return "not measured"
-    return numbers(line, ["amortised ms"])[0] or line.words or "not measured"
+        return "–"
+    return numbers(line, ["amortised ms"])[0] or line.words.removeprefix("ask: ") or "–"
+
+
+def _format_growth(line: ScaleLine | None) -> str:
+    exponent = None if line is None else line.cells.get("amortised ms")
+    return "" if exponent is None else f"n^{exponent:.2f}".replace("-", "−")

@@ -12,6 +12,7 @@ import pytest
 
 from belated import Real, Study
 from belated.learner.gp.summary import Sizes
+from benchmarks.regret.entrants import ROOT
 from benchmarks.scale import __main__ as command
 from benchmarks.scale import cell, exact, kept, report
 from benchmarks.scale.kept import CellJob, ScaleRow
@@ -184,7 +185,9 @@ def test_the_table_has_every_number_and_the_exponents():
     text = report.format_table(lines)
     assert len(text.splitlines()) == 6
     assert "0.500" in text
-    assert "not measured" in report.format_markdown(rows).splitlines()[-1]
+    belated, optuna = report.format_markdown(rows).splitlines()[-2:]
+    assert belated.endswith("| n^0.26 |")
+    assert optuna.endswith(" | – | – |  |")
 
 
 def test_a_line_ends_where_an_entrant_does():
@@ -212,4 +215,12 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, monkeypatch, capsys):
     assert f"Written: {out}" in capsys.readouterr().out
     assert out.with_suffix(".png").read_bytes()[1:4] == b"PNG"
     assert command.main([*chosen, "--markdown"]) == 0
-    assert "| d = 6: belated | 60.0 | 42.0 |" in capsys.readouterr().out
+    assert "| six coordinates: belated | 60.0 | 42.0 | n^−0.15 |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/scale.md"])
+def test_the_pages_have_the_numbers_that_are_kept(page):
+    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
+    shown = [line for line in lines if line.startswith(tuple(f"| {title}: " for title in report.TITLES.values()))]
+    assert len(shown) >= 8
+    assert set(shown) <= set(report.format_markdown(kept.read(command.OUT)).splitlines())
