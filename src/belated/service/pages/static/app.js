@@ -73,7 +73,7 @@
     const body = JSON.parse(form.dataset.body ?? "{}");
     for (const field of every("[data-field]", form)) {
       const value = readField(field), part = field.dataset.in;
-      if (part && (value !== undefined || part !== "ranges")) body[part] ??= {};
+      if (part && (value !== undefined || !/tell|amend/.test(form.dataset.verb))) body[part] ??= {};
       if (value !== undefined) (part ? body[part] : body)[field.dataset.field] = value;
     }
     return body;
@@ -212,7 +212,7 @@
     const { data, layout } = JSON.parse(text), plot = find(".plot", place);
     layout.font = { color: colour("chart-text"), family: colour("sans"), size: 12 };
     layout.hoverlabel = { bgcolor: colour("card"), font: { color: colour("ink") } };
-    place.style.setProperty("--bars", data[0]?.type === "bar" ? data[0].y.length : 0);
+    plot.style.height = layout.height ? layout.height + "px" : "";
     find(".wait", plot)?.remove();
     plot.hidden = !data.length;
     await Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true });
