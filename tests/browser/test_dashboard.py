@@ -298,6 +298,57 @@ def test_fail_amend_add_close_and_open_again(anna: Person, lab: Study) -> None:
     anna.troubles = [said for said in anna.troubles if "400" not in said]
 
 
+def test_what_was_run_differently_is_said_with_the_outcome_or_later(anna: Person, lab: Study) -> None:
+    page = anna.open(lab, "/trials/4")
+    page.get_by_text("It was run differently").click()
+    page.get_by_label("stages").fill("7")
+    page.get_by_label("yield (%)").fill("51")
+    page.get_by_role("button", name="Tell", exact=True).click()
+    expect(page.get_by_role("status")).to_have_text("Told 51 of trial 4.")
+    anna.open(lab, "/trials/1")
+    page.get_by_text("It was run differently").click()
+    page.get_by_label("heat (°C)").fill("warm")
+    page.get_by_label("Reason").fill("the dial was off")
+    page.get_by_role("button", name="Amend").click()
+    expect(page.get_by_role("alert")).to_have_text("heat: value must be a number (got 'warm').")
+    page.get_by_label("heat (°C)").fill("33")
+    page.get_by_label("solvent").select_option(label=BOLD)
+    page.get_by_label("Standard deviation").fill("0.5")
+    page.get_by_label("The right yield").fill("40")
+    page.get_by_role("button", name="Amend").click()
+    expect(page.get_by_role("status")).to_have_text("Trial 1 was put right.")
+    anna.open(lab, "/trials/2")
+    page.get_by_label("It ended as").select_option("lost")
+    page.get_by_label("Reason").fill("it was another flask's")
+    page.get_by_role("button", name="Amend").click()
+    expect(page.get_by_role("status")).to_have_text("Trial 2 was put right.")
+    now = Study.open(anna.server.store, lab.name or "")
+    before = {trial.number: trial.params for trial in lab.trials()}
+    assert now.trial(4).params == {**before[4], "stages": 7}
+    assert now.trial(1).params == {**before[1], "heat": 33.0, "solvent": BOLD}
+    assert (now.trial(1).outcome, now.trial(1).noise, now.trial(2).failure) == (40.0, 0.5, "lost")
+    anna.troubles = [said for said in anna.troubles if "400" not in said]
+
+
+@pytest.mark.parametrize("anna", [PHONE], indirect=True, ids=["phone"])
+def test_on_a_phone_no_word_of_a_choice_is_broken(anna: Person, lab: Study) -> None:
+    page = anna.open(lab, "/trials/3")
+    for word in ("lost", "infeasible", "withdrawn"):
+        lines = page.get_by_label(word).evaluate(
+            """(input, word) => {
+                const walk = document.createTreeWalker(input.closest("label"), NodeFilter.SHOW_TEXT);
+                const range = document.createRange();
+                while (!walk.nextNode().data.includes(word));
+                const at = walk.currentNode.data.indexOf(word);
+                range.setStart(walk.currentNode, at);
+                range.setEnd(walk.currentNode, at + word.length);
+                return range.getClientRects().length;
+            }""",
+            word,
+        )
+        assert lines == 1
+
+
 def test_what_the_study_was_created_with_is_put_right(anna: Person, lab: Study) -> None:
     page = anna.open(lab, "/manage")
     card = page.get_by_role("region", name="Put it right")

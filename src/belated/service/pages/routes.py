@@ -193,7 +193,7 @@ def add_pages(app: FastAPI) -> None:
             "chosen": statuses,
             "order": order,
             "orders": ORDERS,
-            "statuses": STATUSES,
+            "statuses": [each for each in STATUSES if each != "counted" or study.settings.objective.conversions],
             "kept": kept,
         }
 
