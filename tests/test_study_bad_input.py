@@ -326,6 +326,17 @@ def test_a_flag_is_true_or_false_and_nothing_that_looks_like_it(wrong: Any) -> N
     assert not study.closed
 
 
+def test_an_amendment_says_what_it_amends() -> None:
+    study = started()
+    for call in (
+        lambda: study.amend(reason="why"),
+        lambda: study.amend(1, reason="why"),
+        lambda: study.amend(value=0.3, reason="why"),
+        lambda: study.amend(1, floor=0.0, reason="why"),
+    ):
+        assert untouched(study, InvalidInput, call).startswith("give what to amend: of a trial its value, noise, at, ")
+
+
 def test_a_time_that_is_none_is_named_as_it_was_given() -> None:
     study = started()
     wrong: Any = "yesterday"

@@ -357,7 +357,10 @@ def test_what_the_study_was_created_with_is_put_right(anna: Person, lab: Study) 
     expect(page.get_by_role("alert")).to_contain_text("Reason must be given")
     card.get_by_label("Reason").fill("a better oven")
     card.get_by_role("button", name="Amend").click()
-    expect(page.get_by_role("alert")).to_contain_text("high must be a number")
+    expect(page.get_by_role("alert")).to_have_text("heat: high must be a number (got 'low').")
+    card.get_by_label("Range of heat (°C)").fill("20-120")
+    card.get_by_role("button", name="Amend").click()
+    expect(page.get_by_role("alert")).to_have_text("heat: a range must be a pair (low, high) (got ['20-120']).")
     card.get_by_label("Range of heat (°C)").fill("20 to 120")
     card.get_by_label("Patience").fill("9d")
     card.get_by_label("Limits of outcomes").fill("-5, 100")
@@ -406,10 +409,14 @@ def test_rename_and_delete_which_asks_for_the_name(anna: Person, lab: Study) -> 
 
 
 def test_a_table_is_tried_before_it_is_imported(anna: Person, lab: Study, tmp_path: Path) -> None:
-    wrong, right = tmp_path / "wrong.csv", tmp_path / "right.csv"
+    empty, wrong, right = (tmp_path / name for name in ("empty.csv", "wrong.csv", "right.csv"))
+    empty.touch()
     wrong.write_text("heat,stages,solvent,outcome\n50,3,water,40\n999,3,wader,41\n")
     right.write_text("heat,stages,solvent,outcome,pan\n50,3,water,40,blue\n51,3,water,41,red\n")
     page = anna.open(lab, "/add")
+    page.get_by_label("File").set_input_files(empty)
+    page.get_by_role("button", name="Try it, without writing").click()
+    expect(page.get_by_role("alert")).to_contain_text("empty.csv must begin with a line that names its columns")
     page.get_by_label("File").set_input_files(wrong)
     page.get_by_role("button", name="Try it, without writing").click()
     expect(page.get_by_role("alert")).to_contain_text("wrong.csv:3: ")

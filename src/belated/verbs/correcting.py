@@ -25,7 +25,8 @@ from belated.validation import Params, format_value, require_bool, require_whole
 from belated.verbs.reading import read_noise, read_number, read_run, read_time
 
 AMENDABLE = (
-    "amend a trial (value, noise, at, params, failure, take_back), or the study (floor=, limits=, patience=, ranges=)"
+    "give what to amend: of a trial its value, noise, at, params, failure or take_back; of the study its floor, "
+    "limits, patience or ranges"
 )
 
 
