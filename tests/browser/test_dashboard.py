@@ -330,6 +330,19 @@ def test_what_was_run_differently_is_said_with_the_outcome_or_later(anna: Person
     anna.troubles = [said for said in anna.troubles if "400" not in said]
 
 
+def test_many_that_are_out_have_the_width_of_the_page(anna: Person, lab: Study) -> None:
+    page = anna.open(lab)
+    chart, out = page.locator(".progress"), page.locator(".out")
+    assert out.bounding_box()["x"] > chart.bounding_box()["x"]  # beside it
+    lab.ask(n=10)
+    page.reload()
+    assert out.bounding_box()["x"] == chart.bounding_box()["x"]
+    assert out.bounding_box()["width"] > 1.5 * chart.bounding_box()["width"]
+    rows = [row.bounding_box()["y"] for row in page.locator(".outs > li").all()]
+    assert len(rows) == 13
+    assert len(set(rows)) <= 5
+
+
 @pytest.mark.parametrize("anna", [PHONE], indirect=True, ids=["phone"])
 def test_on_a_phone_no_word_of_a_choice_is_broken(anna: Person, lab: Study) -> None:
     page = anna.open(lab, "/trials/3")

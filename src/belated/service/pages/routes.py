@@ -19,6 +19,7 @@ from belated.service.core import Service
 from belated.service.errors import find_status
 from belated.service.pages.assets import answer_asset, find_address, find_unused_styles
 from belated.service.pages.content import (
+    OUT_BESIDE,
     describe_question,
     list_columns,
     list_fields,
@@ -162,6 +163,7 @@ def add_pages(app: FastAPI) -> None:
         return {
             "rows": rows,
             "out": out,
+            "beside": OUT_BESIDE,
             "lines": lines,
             "columns": list_columns(study.settings),
             "contexts": list_fields(study.settings.context, newest),
