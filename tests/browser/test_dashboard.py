@@ -343,6 +343,13 @@ def test_many_that_are_out_have_the_width_of_the_page(anna: Person, lab: Study) 
     assert len(set(rows)) <= 5
 
 
+def test_fields_of_a_row_are_in_line_whichever_has_a_hint(anna: Person, lab: Study) -> None:
+    page = anna.open(lab, "/add")
+    form = page.locator('form[data-verb="add"]')
+    tops = [form.get_by_label(name).bounding_box()["y"] for name in ("heat (°C)", "stages", "solvent")]
+    assert max(tops) - min(tops) < 1.5
+
+
 @pytest.mark.parametrize("anna", [PHONE], indirect=True, ids=["phone"])
 def test_on_a_phone_no_word_of_a_choice_is_broken(anna: Person, lab: Study) -> None:
     page = anna.open(lab, "/trials/3")

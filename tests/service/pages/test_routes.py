@@ -166,6 +166,28 @@ def test_forms_offer_what_a_study_can_have(server: Running, owner: str) -> None:
     assert 'placeholder="such as 0 to 100"' in plain["manage"]
 
 
+def test_the_columns_of_a_file_are_named_as_an_import_reads_them(server: Running, owner: str) -> None:
+    space = {"x": Real(0, 1), "key": Integer(1, 9)}
+    context = {"segment": Choice("new", "loyal")}
+    study = Study.create(
+        server.store, "columns", space=space, context=context, silence="unknown", patience="9d", seed=1
+    )
+    page = server.call("GET", "/studies/columns/add", token=owner).body.decode()
+    named = re.findall(r"A column for each parameter \((.*?)\)", page)
+    assert named == ["x, params.key, context.segment"]
+    file = f"{named[0].replace(', ', ',')},outcome,asked_at,told_at\n0.5,3,new,0.7,2026-03-01,2026-03-02\n".encode()
+    sent = server.call(
+        "POST",
+        "/api/studies/columns/import?name=past.csv",
+        file,
+        token=owner,
+        headers={"Content-Type": "application/octet-stream"},
+    )
+    assert sent.status == 200
+    (trial,) = study.trials()
+    assert (trial.params, trial.context, trial.delay) == ({"x": 0.5, "key": 3}, {"segment": "new"}, 86400.0)
+
+
 def count_marks(figure: dict[str, Any]) -> int:
     """The points and cells that a figure draws."""
     return sum(count_numbers(trace["z" if "z" in trace else "x"]) for trace in figure["data"])
