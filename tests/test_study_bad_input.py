@@ -314,6 +314,37 @@ def test_a_study_without_context_takes_none() -> None:
         assert untouched(study, InvalidInput, call) == "this study has no context; leave it out (got {'z': 1})"
 
 
+@pytest.mark.parametrize("wrong", ["false", "", 0, 1.0, None])
+def test_a_flag_is_true_or_false_and_nothing_that_looks_like_it(wrong: Any) -> None:
+    study = started()
+    for name, call in {
+        "lock": lambda: study.close(lock=wrong),
+        "take_back": lambda: study.amend(1, take_back=wrong, reason="why"),
+        "pending": lambda: study.posterior([HERE], pending=wrong),
+    }.items():
+        assert untouched(study, InvalidInput, call) == f"{name} must be True or False (got {wrong!r})"
+    assert not study.closed
+
+
+def test_an_amendment_says_what_it_amends() -> None:
+    study = started()
+    for call in (
+        lambda: study.amend(reason="why"),
+        lambda: study.amend(1, reason="why"),
+        lambda: study.amend(value=0.3, reason="why"),
+        lambda: study.amend(1, floor=0.0, reason="why"),
+    ):
+        assert untouched(study, InvalidInput, call).startswith("give what to amend: of a trial its value, noise, at, ")
+
+
+def test_a_time_that_is_none_is_named_as_it_was_given() -> None:
+    study = started()
+    wrong: Any = "yesterday"
+    assert untouched(study, InvalidInput, lambda: study.log(since=wrong)) == "since must be a number (got 'yesterday')"
+    assert untouched(study, InvalidInput, lambda: study.log(until=wrong)) == "until must be a number (got 'yesterday')"
+    assert untouched(study, InvalidInput, lambda: study.undo(only=wrong)) == "only must be an integer (got 'yesterday')"
+
+
 def test_a_finite_space_that_is_exhausted_says_so() -> None:
     study = create(space=Points([0.0, 1.0]), repeats="never")
     study.ask(n=2)

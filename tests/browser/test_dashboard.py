@@ -298,6 +298,77 @@ def test_fail_amend_add_close_and_open_again(anna: Person, lab: Study) -> None:
     anna.troubles = [said for said in anna.troubles if "400" not in said]
 
 
+def test_what_was_run_differently_is_said_with_the_outcome_or_later(anna: Person, lab: Study) -> None:
+    page = anna.open(lab, "/trials/4")
+    page.get_by_text("It was run differently").click()
+    page.get_by_label("stages").fill("7")
+    page.get_by_label("yield (%)").fill("51")
+    page.get_by_role("button", name="Tell", exact=True).click()
+    expect(page.get_by_role("status")).to_have_text("Told 51 of trial 4.")
+    anna.open(lab, "/trials/1")
+    page.get_by_text("It was run differently").click()
+    page.get_by_label("heat (°C)").fill("warm")
+    page.get_by_label("Reason").fill("the dial was off")
+    page.get_by_role("button", name="Amend").click()
+    expect(page.get_by_role("alert")).to_have_text("heat: value must be a number (got 'warm').")
+    page.get_by_label("heat (°C)").fill("33")
+    page.get_by_label("solvent").select_option(label=BOLD)
+    page.get_by_label("Standard deviation").fill("0.5")
+    page.get_by_label("The right yield").fill("40")
+    page.get_by_role("button", name="Amend").click()
+    expect(page.get_by_role("status")).to_have_text("Trial 1 was put right.")
+    anna.open(lab, "/trials/2")
+    page.get_by_label("It ended as").select_option("lost")
+    page.get_by_label("Reason").fill("it was another flask's")
+    page.get_by_role("button", name="Amend").click()
+    expect(page.get_by_role("status")).to_have_text("Trial 2 was put right.")
+    now = Study.open(anna.server.store, lab.name or "")
+    before = {trial.number: trial.params for trial in lab.trials()}
+    assert now.trial(4).params == {**before[4], "stages": 7}
+    assert now.trial(1).params == {**before[1], "heat": 33.0, "solvent": BOLD}
+    assert (now.trial(1).outcome, now.trial(1).noise, now.trial(2).failure) == (40.0, 0.5, "lost")
+    anna.troubles = [said for said in anna.troubles if "400" not in said]
+
+
+def test_many_that_are_out_have_the_width_of_the_page(anna: Person, lab: Study) -> None:
+    page = anna.open(lab)
+    chart, out = page.locator(".progress"), page.locator(".out")
+    assert out.bounding_box()["x"] > chart.bounding_box()["x"]  # beside it
+    lab.ask(n=10)
+    page.reload()
+    assert out.bounding_box()["x"] == chart.bounding_box()["x"]
+    assert out.bounding_box()["width"] > 1.5 * chart.bounding_box()["width"]
+    rows = [row.bounding_box()["y"] for row in page.locator(".outs > li").all()]
+    assert len(rows) == 13
+    assert len(set(rows)) <= 5
+
+
+def test_fields_of_a_row_are_in_line_whichever_has_a_hint(anna: Person, lab: Study) -> None:
+    page = anna.open(lab, "/add")
+    form = page.locator('form[data-verb="add"]')
+    tops = [form.get_by_label(name).bounding_box()["y"] for name in ("heat (°C)", "stages", "solvent")]
+    assert max(tops) - min(tops) < 1.5
+
+
+@pytest.mark.parametrize("anna", [PHONE], indirect=True, ids=["phone"])
+def test_on_a_phone_no_word_of_a_choice_is_broken(anna: Person, lab: Study) -> None:
+    page = anna.open(lab, "/trials/3")
+    for word in ("lost", "infeasible", "withdrawn"):
+        lines = page.get_by_label(word).evaluate(
+            """(input, word) => {
+                const walk = document.createTreeWalker(input.closest("label"), NodeFilter.SHOW_TEXT);
+                const range = document.createRange();
+                while (!walk.nextNode().data.includes(word));
+                const at = walk.currentNode.data.indexOf(word);
+                range.setStart(walk.currentNode, at);
+                range.setEnd(walk.currentNode, at + word.length);
+                return range.getClientRects().length;
+            }""",
+            word,
+        )
+        assert lines == 1
+
+
 def test_what_the_study_was_created_with_is_put_right(anna: Person, lab: Study) -> None:
     page = anna.open(lab, "/manage")
     card = page.get_by_role("region", name="Put it right")
@@ -306,7 +377,10 @@ def test_what_the_study_was_created_with_is_put_right(anna: Person, lab: Study) 
     expect(page.get_by_role("alert")).to_contain_text("Reason must be given")
     card.get_by_label("Reason").fill("a better oven")
     card.get_by_role("button", name="Amend").click()
-    expect(page.get_by_role("alert")).to_contain_text("high must be a number")
+    expect(page.get_by_role("alert")).to_have_text("heat: high must be a number (got 'low').")
+    card.get_by_label("Range of heat (°C)").fill("20-120")
+    card.get_by_role("button", name="Amend").click()
+    expect(page.get_by_role("alert")).to_have_text("heat: a range must be a pair (low, high) (got ['20-120']).")
     card.get_by_label("Range of heat (°C)").fill("20 to 120")
     card.get_by_label("Patience").fill("9d")
     card.get_by_label("Limits of outcomes").fill("-5, 100")
@@ -355,10 +429,14 @@ def test_rename_and_delete_which_asks_for_the_name(anna: Person, lab: Study) -> 
 
 
 def test_a_table_is_tried_before_it_is_imported(anna: Person, lab: Study, tmp_path: Path) -> None:
-    wrong, right = tmp_path / "wrong.csv", tmp_path / "right.csv"
+    empty, wrong, right = (tmp_path / name for name in ("empty.csv", "wrong.csv", "right.csv"))
+    empty.touch()
     wrong.write_text("heat,stages,solvent,outcome\n50,3,water,40\n999,3,wader,41\n")
     right.write_text("heat,stages,solvent,outcome,pan\n50,3,water,40,blue\n51,3,water,41,red\n")
     page = anna.open(lab, "/add")
+    page.get_by_label("File").set_input_files(empty)
+    page.get_by_role("button", name="Try it, without writing").click()
+    expect(page.get_by_role("alert")).to_contain_text("empty.csv must begin with a line that names its columns")
     page.get_by_label("File").set_input_files(wrong)
     page.get_by_role("button", name="Try it, without writing").click()
     expect(page.get_by_role("alert")).to_contain_text("wrong.csv:3: ")

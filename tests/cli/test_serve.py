@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -39,3 +41,28 @@ def test_a_port_in_use_is_named() -> None:
         ran = run("serve", "--port", str(taken.getsockname()[1]))
     assert ran.exit_code == 2
     assert "cannot be listened on (Address already in use)" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "serving", "link"),
+    [
+        ([], "http://127.0.0.1:", "http://127.0.0.1:"),
+        (["--host", "0.0.0.0"], "http://0.0.0.0:", "http://127.0.0.1:"),  # noqa: S104
+        (["--host", "0.0.0.0", "--behind", "10.0.0.7"], "http://0.0.0.0:", "http://127.0.0.1:"),  # noqa: S104
+    ],
+)
+def test_the_link_opens_on_this_machine_and_tokens_without_tls_are_warned_of(
+    args: list[str], serving: str, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def announce(app: Any, sock: socket.socket, *, proxies: str, started: Callable[[], None]) -> None:
+        started()
+        sock.close()
+        app.state.service.close()
+
+    monkeypatch.setattr("belated.service.run.serve", announce)
+    ran = run("serve", "--port", "0", *args)
+    first, second = ran.stdout.splitlines()
+    assert first.startswith(f"Serving {serving}")
+    assert second.startswith(f"Sign in, once, within five minutes: {link}")
+    warned = "Warning: without TLS tokens travel unencrypted; let a proxy do that, and name its address with --behind\n"
+    assert ran.stderr == (warned if args[1:] == ["0.0.0.0"] else "")  # noqa: S104

@@ -64,6 +64,7 @@ def test_what_does_not_come_back_in_time_brings_nothing() -> None:
     assert slow.outlook(11).expected is None  # too few were heard
     study = make_study(rounds=20, delay=9)
     assert [study.outlook(k).expected for k in (0, 1, 3)] == pytest.approx([0.0, 1.0, 3.0])
+    assert study.outlook(0).describe_pending().startswith("8 pending: none of them are expected by then")
 
 
 def test_the_same_study_has_the_same_outlook_and_asks_as_if_nobody_had_looked() -> None:

@@ -116,6 +116,34 @@ def test_what_is_out_stands_beside_patience_the_oldest_at_the_top() -> None:
     assert 0.3 <= marks["50 % came"] <= 1.2
 
 
+def test_without_an_outcome_there_is_no_axis_for_outcomes() -> None:
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", seed=0)
+    trial = study.ask()
+    assert [list(trace.y) for trace in draw_outcomes(study).data] == [["pending"]]
+    assert "yaxis2" not in draw_outcomes(study).to_dict()["layout"]
+    study.tell(trial, 0.4)
+    study.ask()
+    assert "yaxis2" in draw_outcomes(study).to_dict()["layout"]
+
+
+def test_delays_that_are_short_are_drawn_in_the_unit_of_patience() -> None:
+    now = [0.0]
+    study = Study.create(space={"x": Real(0, 1)}, silence="unknown", patience="5d", seed=0, clock=lambda: now[0])
+    trial = study.ask()
+    now[0] = 120.0
+    study.tell(trial, 0.4)
+    figure = draw_delays(study)
+    assert figure.layout.xaxis.title.text == "days waited"
+    assert figure.layout.annotations[0].x == 5.0
+
+
+def test_the_mean_is_drawn_over_the_outcomes_and_the_star_over_both() -> None:
+    for make in (make_lab, make_mixed):
+        for trace in draw_beliefs(view_study(make).study).data:
+            wanted = {"mean": 1, "recommended": 2}.get(trace.name)
+            assert trace.zorder == wanted
+
+
 def test_a_pair_shows_the_mean_of_the_posterior() -> None:
     view = view_study(make_lab)
     grid = draw_pair(view.study, "temperature", "stages").data[0]

@@ -151,6 +151,22 @@ def test_a_bad_value_is_refused_with_the_same_sentence(server: Running, wrong: o
     assert remote.trial(1).status == "pending"
 
 
+def test_a_flag_that_is_text_is_refused_by_the_client_and_by_the_server(server: Running) -> None:
+    study = Study.create(server.url, "lab", space=LINE, silence="unknown", seed=0)
+    study.tell(study.ask(), 0.5)
+    calls = {
+        "lock": lambda: study.close(lock=wrong),  # type: ignore[arg-type]
+        "take_back": lambda: study.amend(1, take_back=wrong, reason="why"),  # type: ignore[arg-type]
+    }
+    for wrong in ("", "false"):
+        for name, call in calls.items():
+            with pytest.raises(InvalidInput, match=f"{name} must be True or False .got '{wrong}'."):
+                call()
+    for verb, body in (("close", {"lock": "false"}), ("amend", {"trial": 1, "take_back": "false", "reason": "why"})):
+        assert server.call("POST", f"/api/studies/lab/{verb}", body).status == 400
+    assert (study.closed, study.trial(1).status) == (False, "heard")
+
+
 def test_a_renamed_and_a_deleted_study_are_known_to_old_handles(server: Running) -> None:
     study = Study.create(server.url, "lab", space=Points([0.0, 0.5]), silence="unknown", seed=0)
     other = Study.open(server.url, "lab")

@@ -34,6 +34,32 @@ def test_an_error_comes_back_as_it_was(code: str) -> None:
     assert 400 <= find_status(error) < 600
 
 
+@pytest.mark.parametrize(
+    ("sentence", "fields", "field"),
+    [
+        ("value must be a number (got 'x')", "trial value params", "value"),
+        ("minutes: value must be a number (got 'x')", "params value context", "params"),
+        ("value: value must be a number (got 'x')", "params context", "params"),
+        ("salt: there is no such parameter (the names are heat, minutes)", "params value", "params"),
+        ("valeu: there is no such field (the fields are trial, value)", "trial value params", None),
+        ("heat: value is missing (got minutes)", "points context", "points"),
+        ("context flour: value must be one of 'rye', 'wheat' (got 'oat')", "context n contexts", "context"),
+        ("this study has no context; leave it out (got {'a': 1})", "context params", "context"),
+        ("heat: a range must be a pair (low, high) (got [None])", "trial value ranges params", "ranges"),
+        ("there is no trial 999; trials 1 to 40 exist", "trial value", "trial"),
+        ("there is no trial 999; trials 1 to 40 exist", "study number", "number"),
+        ("there is no trial 999; trials 1 to 40 exist", "rows by", "rows"),
+        ("row 2: minutes: value must be a number (got 'a')", "rows by", "rows"),
+        ("value must be a number (got 'a')", "rows by", "rows"),
+        ("there is a study big already; choose another name", "name reason", "name"),
+        ("to delete study lab, give its name (got 'big')", "name reason", "name"),
+        ("event 59 is newer than event 3; nothing was undone", "trial only", None),
+    ],
+)
+def test_the_field_is_the_one_that_the_sentence_is_about(sentence: str, fields: str, field: str | None) -> None:
+    assert describe_error(errors.InvalidInput(sentence), fields.split())["error"]["field"] == field
+
+
 def test_what_may_be_tried_again_says_so() -> None:
     assert [find_status(each()) for each in (errors.TooBusy, errors.WorkerLost, errors.Unreachable)] == [503] * 3
     assert find_status(errors.TooOften()) == 429

@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from belated.cli._common import STORE, find_user, require_at_least, warn_of_password
+from belated.cli._common import STORE, find_user, print_warning, require_at_least, warn_of_password
 from belated.errors import InvalidInput, Unavailable
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - listened on, and nobody's own address
 
 
 @click.command()
@@ -43,6 +44,8 @@ def serve(url: str, host: str, port: int, workers: int, open_to_all: bool, proxi
         raise InvalidInput(f"--open is for this machine only; leave --host out (got {host})")
     if url.startswith(("http://", "https://")):
         raise InvalidInput("a server serves a store: a SQLite file or PostgreSQL")
+    if host not in LOOPBACK and not proxies:
+        print_warning("without TLS tokens travel unencrypted; let a proxy do that, and name its address with --behind")
     run_server(url, host, port, workers, open_to_all, proxies)
 
 
@@ -53,6 +56,11 @@ def require_addresses(proxies: str) -> None:
             ip_network(each, strict=False)
         except ValueError:
             raise InvalidInput(f"--behind must be an IP address such as 127.0.0.1, or several (got {each})") from None
+
+
+def write_address(host: str, port: int) -> str:
+    """The address of a server."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def run_server(url: str, host: str, port: int, workers: int, open_to_all: bool, proxies: str) -> None:
@@ -75,10 +83,10 @@ def run_server(url: str, host: str, port: int, workers: int, open_to_all: bool, 
     name = find_user() or "owner"
 
     def announce() -> None:
-        shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{sock.getsockname()[1]}"
-        click.echo(f"Serving {address}")
+        port = sock.getsockname()[1]
+        click.echo(f"Serving {write_address(host, port)}")
         if not open_to_all:
-            click.echo(f"Sign in, once, within five minutes: {address}/sign-in#{make_code(service.access, name)}")
+            link = f"{write_address(EVERYWHERE.get(host, host), port)}/sign-in#{make_code(service.access, name)}"
+            click.echo(f"Sign in, once, within five minutes: {link}")
 
     run(app, sock, proxies=proxies, started=announce)

@@ -196,13 +196,12 @@ def describe_patience(settings: Settings) -> str:
         else "an outcome that comes later is recorded, and not used"
     )
     if silence.fills == "nothing":
-        return f"The model ignores silence, before m and after; {after}."
+        return f"The model ignores silence, within patience and after; {after}."
     if silence.forgets:
-        return f"After m, a query that was not heard counts as never asked; {after}."
+        return f"After patience, a query that was not heard counts as never asked; {after}."
     if silence.fills == "floor":
-        return f"After m, silence counts as an outcome, the floor; {after}."
+        return f"After patience, silence counts as an outcome, the floor; {after}."
     if silence.fills == "between":
-        return (
-            f"After m, silence counts as the floor, with less weight where its outcome is more likely to come; {after}."
-        )
-    return f"After m, silence counts as {silence!r} fills it; {after}."
+        weight = "less weight where its outcome is more likely to come"
+        return f"After patience, silence counts as the floor, with {weight}; {after}."
+    return f"After patience, silence counts as {silence!r} fills it; {after}."

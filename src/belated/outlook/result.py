@@ -65,7 +65,8 @@ class Outlook:
         if self.expected is None:
             return f"{self.pending} pending: fewer than ten delays are known, too few to say when they come"
         when = "" if self.seconds is None else f", about {format_duration(self.seconds)} from now"
-        return f"{self.pending} pending: {self.expected:.1f} of them are expected by then{when}"
+        few = "none" if self.expected < 0.05 else f"{self.expected:.1f}"
+        return f"{self.pending} pending: {few} of them are expected by then{when}"
 
     def __str__(self) -> str:
         pending = self.describe_pending()

@@ -112,10 +112,10 @@ def show_outcomes(view: HistoryView, by: OutcomeAxis | None = None) -> go.Figure
     alone = view.conversions & np.isin(kinds, ("heard", "late"))  # one conversion is no rate: it stands in a lane
     came = [name for name in ("heard", "late") if np.any(alone & (kinds == name))]
     lanes, y, places = [name for name, _ in find_lanes(view)] + came, list_outcomes(view), place_trials(view, by)
-    rows, below = 2 if lanes else 1, 0.05 + 0.08 * len(lanes)  # of the height
-    heights = [1 - below, below] if lanes else [1.0]
+    there, below = np.isfinite(view.told), 0.05 + 0.08 * len(lanes)  # of the height
+    heights = [1 - below, below] if lanes and np.any(there) else [1.0]
+    rows = len(heights)  # of nothing but lanes, one
     figure = make_subplots(rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.04, row_heights=heights)
-    there = np.isfinite(view.told)
     if np.any(there):
         at, line = compute_progress(view, y, places.asked, places.told)
         kept = find_steps(line, MOST_STEPS)
@@ -144,7 +144,7 @@ def show_outcomes(view: HistoryView, by: OutcomeAxis | None = None) -> go.Figure
         else:
             mark = UNHEARD.get(lane, FAILED)
             traced = mark_trials(view, shown & (kinds == lane), places.asked, level, lane, mark)
-        figure.add_trace(traced.update(showlegend=False), row=2, col=1)  # its lane has its name
+        figure.add_trace(traced.update(showlegend=False), row=rows, col=1)  # its lane has its name
     figure.update_layout(**LAYOUT, title=escape_text(view.title))
     figure.update_xaxes(**AXIS).update_yaxes(**AXIS)
     figure.update_xaxes(dtick=choose_step(places.now, places.whole)).update_xaxes(title=places.title, row=rows, col=1)
@@ -262,8 +262,8 @@ def show_pending(view: HistoryView) -> go.Figure:
     figure.update_xaxes(dtick=choose_step(longest, not view.by_clock))
     figure.update_yaxes(type="category", showgrid=False)
     if len(out) > MOST_BARS:
-        place = {"xref": "paper", "yref": "paper", "x": 1, "y": 0, "yanchor": "bottom", "xanchor": "right"}
-        figure.add_annotation(text=f"the oldest {MOST_BARS} of {len(out):,}", showarrow=False, **place)
+        place = {"xref": "paper", "yref": "paper", "x": 1, "y": 0, "yanchor": "top", "xanchor": "right", "yshift": -24}
+        figure.add_annotation(text=f"Shown: the oldest {MOST_BARS} of {len(out):,}", showarrow=False, **place)
     return figure
 
 
@@ -316,12 +316,13 @@ def show_delays(view: HistoryView) -> go.Figure:
         figure.add_trace(go.Scatter(x=waited / unit, y=share, name="share of those that come", line={"color": BLUE}))
     else:
         waited, share, low, high = (c[spread_evenly(len(c), MOST_STEPS)] for c in compute_shares(view))
-        unit, name = choose_unit(waited[-1] or 1.0) if view.by_clock else (1.0, "rounds")
+        m = view.study.settings.patience.m
+        longest = max(float(waited[-1]), m if math.isfinite(m) else 0.0)
+        unit, name = choose_unit(longest or 1.0) if view.by_clock else (1.0, "rounds")
         if view.survival.n:
             figure.add_trace(draw_band(waited / unit, low, high, "± 2 standard errors", shape="hv"))
             line = {"color": BLUE, "shape": "hv"}
             figure.add_trace(go.Scatter(x=waited / unit, y=share, name="share heard", mode="lines", line=line))
-        m = view.study.settings.patience.m
         if math.isfinite(m):
             mark_time(figure, m / unit, "patience")
     figure.update_layout(**LAYOUT, title="Delays seen so far")
@@ -392,7 +393,7 @@ def list_belief_traces(along: BeliefSlice) -> list[go.Scatter]:
     """The interval, the mean, the outcomes and the recommended point, in that order."""
     rows = spread_evenly(len(along.x), MOST_UNHEARD)
     x, low, high = along.x[rows], along.low[rows], along.high[rows]
-    mean: dict[str, Any] = {"x": x, "y": along.mean[rows], "name": "mean"}
+    mean: dict[str, Any] = {"x": x, "y": along.mean[rows], "name": "mean", "zorder": 1}  # over the outcomes
     if along.dots:
         up, down = high - mean["y"], mean["y"] - low
         bars = {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "color": BLUE}
@@ -406,7 +407,7 @@ def list_belief_traces(along: BeliefSlice) -> list[go.Scatter]:
     return [
         *believed,
         go.Scatter(**outcomes, name="outcome", mode="markers"),
-        go.Scatter(x=along.here[:1], y=along.here[1:], name="recommended", mode="markers", marker=star),
+        go.Scatter(x=along.here[:1], y=along.here[1:], name="recommended", mode="markers", marker=star, zorder=2),
     ]
 
 

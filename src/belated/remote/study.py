@@ -29,7 +29,7 @@ from belated.remote.wire import past_from_dict, receipt_from_dict, trial_from_di
 from belated.results import FAILURES, Failure, Receipt, Trial
 from belated.settings import Settings
 from belated.study import Study
-from belated.validation import Params, format_value, read_name, require_number, unwrap
+from belated.validation import Params, format_value, read_name, require_bool, require_number, unwrap
 from belated.verbs.reading import read_time
 
 OPTIMIZE_PATIENCE = "BELATED_OPTIMIZE_TIMEOUT"  # the variable of the environment: how long optimize waits, such as 1h
@@ -180,7 +180,7 @@ class RemoteStudy(Study):
                 "key": _send(read.key, "key"),
             }
         else:
-            until = None if read.as_of is None else read_time(self._handle, read.as_of)
+            until = None if read.as_of is None else read_time(self._handle, read.as_of, "as_of")
             plain |= {"day": read.day, "shown": read.shown, "converted": read.converted, "as_of": until}
         return {name: each for name, each in plain.items() if each is not None}
 
@@ -226,7 +226,7 @@ class RemoteStudy(Study):
             at=None if at is None else read_time(self._handle, at),
             params=self._send_params(params),
             failure=_send(failure, "failure"),
-            take_back=take_back or None,
+            take_back=require_bool(take_back, "take_back") or None,
             floor=_send_number(floor, "floor"),
             limits=_send(limits, "limits"),
             patience=_send(_write_duration(patience), "patience"),
@@ -261,7 +261,7 @@ class RemoteStudy(Study):
         return [past_from_dict(each) for each in found]
 
     def close(self, *, lock: bool = False, by: str | None = None, remark: str | None = None) -> None:
-        self._do("close", lock=lock or None, by=self._sign(by), remark=_send(remark, "remark"))
+        self._do("close", lock=require_bool(lock, "lock") or None, by=self._sign(by), remark=_send(remark, "remark"))
 
     def reopen(self, *, reason: str, by: str | None = None) -> None:
         self._do("reopen", reason=require_reason(reason), by=self._sign(by))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -36,6 +37,17 @@ STATUS: dict[type[BelatedError], int] = {
     errors.WorkerLost: 503,
 }
 
+# Sentences that begin with another word than their field: how they begin, and the fields that they are about.
+ABOUT = (
+    (r"row \d+: ", ("rows",)),
+    (r"context .+: value |this study has no context|context .+: there is no", ("context", "contexts")),
+    (r".+: value |.+: there is no such parameter", ("params", "points", "rows")),
+    (r".+: a range ", ("ranges",)),
+    (r"there is no trial ", ("trial", "number", "rows")),
+    (r"to delete study .+, give its name|there is a study .+; choose another name", ("name",)),
+    (r"a row has |value ", ("rows",)),
+)
+
 
 def find_status(error: BelatedError) -> int:
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
@@ -47,8 +59,15 @@ def find_wait(error: BelatedError) -> int:
 
 
 def describe_error(error: BelatedError, fields: Iterable[str] = ()) -> dict[str, Any]:
-    """The body of an answer. The field is the one that the sentence begins with."""
+    """The body of an answer."""
     sentence = str(error)
-    word = sentence.split(" ", 1)[0].rstrip(":,")
-    field = word if word in fields else None
-    return {"error": {"code": find_code(error), "message": sentence, "field": field}}
+    return {"error": {"code": find_code(error), "message": sentence, "field": find_field(sentence, fields)}}
+
+
+def find_field(sentence: str, fields: Iterable[str]) -> str | None:
+    """The field that a sentence is about: it begins with it, or as those of a field do; None where there is none."""
+    known, word = list(fields), sentence.split(" ", 1)[0].rstrip(":,")
+    if word in known:
+        return word
+    about = (name for begins, names in ABOUT if re.match(begins, sentence) for name in names)
+    return next((name for name in about if name in known), None)

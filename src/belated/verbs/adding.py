@@ -69,7 +69,7 @@ def check_counts(handle: Handle, row: AddedCounts) -> AddedCounts:
         raise Contradiction('people are counted in a study of conversions: create it with outcomes="conversion"')
     words, _ = handle.state.encode_context(row.context)
     settings.space.encode_run(row.params)
-    until = read_time(handle, row.as_of)
+    until = read_time(handle, row.as_of, "as_of")
     if until < row.day or (until == row.day and settings.patience.by_clock):  # a round may take no time
         raise InvalidInput(
             f"as_of must be after the beginning of its day, {format_moment(row.day)} (got {format_moment(until)}): "

@@ -21,11 +21,12 @@ from belated.results import FAILURES, Failure, Trial
 from belated.settings import amend_settings
 from belated.space.encoding import Space
 from belated.space.parameters import Choice
-from belated.validation import Params, format_value
+from belated.validation import Params, format_value, require_bool, require_whole
 from belated.verbs.reading import read_noise, read_number, read_run, read_time
 
 AMENDABLE = (
-    "amend a trial (value, noise, at, params, failure, take_back), or the study (floor=, limits=, patience=, ranges=)"
+    "give what to amend: of a trial its value, noise, at, params, failure or take_back; of the study its floor, "
+    "limits, patience or ranges"
 )
 
 
@@ -39,6 +40,9 @@ class TrialCorrection:
     params: Params | None = None
     failure: Failure | None = None
     take_back: bool = False
+
+    def __post_init__(self) -> None:
+        require_bool(self.take_back, "take_back")
 
     @property
     def empty(self) -> bool:
@@ -168,6 +172,7 @@ def undo(
     handle: Handle, trial: Trial | int | None, only: int | None, reason: str, signature: Signature
 ) -> list[PastEvent]:
     """Take back the newest thing that a person did: of any trial, or of one."""
+    only = None if only is None else require_whole(only, "only")
     with handle.lock_asks() as turn, hold(handle.lock):
         found, number = list[PastEvent](), None if trial is None else read_number(handle.state, trial)
 

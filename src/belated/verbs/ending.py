@@ -9,7 +9,7 @@ from belated.record.events import Amended, Ended, Failed, Renamed, Reopened
 from belated.record.handle import Handle
 from belated.record.signing import Signature
 from belated.results import FAILURES, Failure, Trial
-from belated.validation import format_value, read_name
+from belated.validation import format_value, read_name, require_bool
 from belated.verbs.reading import read_number
 
 FAILED_AGAIN = "failed again after that was taken back"
@@ -53,6 +53,7 @@ def make_failure(handle: Handle, number: int, kind: Failure, reason: str) -> lis
 
 def close(handle: Handle, signature: Signature, *, lock: bool) -> None:
     """Stop asking; with a lock also everything else that writes."""
+    lock = require_bool(lock, "lock")
     with handle.hold_newest():
 
         def events() -> list[Ended]:

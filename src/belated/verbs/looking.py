@@ -16,7 +16,7 @@ from belated.record.choices import Knowledge, find_situation, gather_knowledge
 from belated.record.handle import Handle
 from belated.record.log import LogEntry, describe_creation, describe_event
 from belated.results import STATUSES, Belief, BestQuery, Status, Trial
-from belated.validation import Params, format_value, require_whole
+from belated.validation import Params, format_value, require_bool, require_whole
 from belated.verbs.reading import read_number, read_time
 
 
@@ -45,8 +45,8 @@ def list_history(
     """The history in sentences: of one trial, of one person, from one time to another."""
     with handle.hold_newest() as state:
         number = None if trial is None else read_number(state, trial)
-    first = None if since is None else read_time(handle, since)
-    last = None if until is None else read_time(handle, until)
+    first = None if since is None else read_time(handle, since, "since")
+    last = None if until is None else read_time(handle, until, "until")
     entries = [describe_event(position, event) for position, event in enumerate(handle.read_events(), start=1)]
     return [
         entry
@@ -72,6 +72,7 @@ def has_conversions(handle: Handle) -> bool:
 
 def believe_points(handle: Handle, points: Sequence[Params], context: Params | None, *, pending: bool) -> Belief:
     """The belief at some points, in a context."""
+    pending = require_bool(pending, "pending")
     if isinstance(points, Mapping):
         raise InvalidInput(f"points must be a list of dictionaries (got {format_value(points)})")
     with handle.hold_newest() as state:  # another process may have amended the ranges

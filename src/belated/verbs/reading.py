@@ -17,16 +17,16 @@ from belated.settings import Settings
 from belated.validation import Params, format_value, require_number, require_time
 
 
-def read_time(handle: Handle, at: float | datetime | None) -> float:
+def read_time(handle: Handle, at: float | datetime | None, what: str = "at") -> float:
     """A time in seconds of the study's clock; None: now."""
     if at is None:
         return handle.read_clock()
     if not isinstance(at, datetime):
-        return require_time(at, "at")
+        return require_time(at, what)
     try:
         return at.timestamp()
     except (ValueError, OverflowError):
-        raise InvalidInput(f"at must be a time that the clock can show (got {format_value(at)})") from None
+        raise InvalidInput(f"{what} must be a time that the clock can show (got {format_value(at)})") from None
 
 
 def read_number(state: State, trial: Trial | int) -> int:

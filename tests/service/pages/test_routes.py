@@ -103,6 +103,7 @@ def test_ten_thousand_trials_make_small_pages_and_few_marks(server: Running, own
             assert 0 < count_marks(each["figure"]) <= 2000, chart
             assert len(json.dumps(each)) < 300_000
     chart = server.call("GET", "/api/studies/large/chart?chart=progress", token=owner).json["charts"][0]
+    assert chart["words"].startswith("9,600 of 10,000 trials have an outcome; ")
     assert " Shown: 1,200 of 9,600 outcomes" in chart["words"]
     assert not chart["figure"]["layout"].get("annotations")
 
@@ -119,6 +120,72 @@ def test_of_conversions_the_page_says_how_many_came(server: Running, owner: str)
     assert re.findall('id="tell-([0-9]+)"', page) == ["4", "5"]
     words = server.call("GET", "/api/studies/shop/chart?chart=progress", token=owner).json["charts"][0]["words"]
     assert words == "1 of 5 converted."
+
+
+def test_what_a_chart_of_what_is_out_leaves_out_stands_below_it(server: Running, owner: str) -> None:
+    study = Study.create(server.store, "waiting", space={"x": Real(0, 1)}, silence="unknown", patience=9, seed=1)
+    study.ask(n=45)
+    (chart,) = server.call("GET", "/api/studies/waiting/chart?chart=pending", token=owner).json["charts"]
+    assert chart["words"].endswith(" Shown: the oldest 40 of 45.")
+    assert [note["text"] for note in chart["figure"]["layout"]["annotations"]] == ["patience"]
+    assert chart["figure"]["layout"]["height"] == 88 + 40 * 24
+
+
+def test_while_nothing_is_heard_no_share_is_stated_and_no_axis_is_empty(server: Running, owner: str) -> None:
+    study = Study.create(server.store, "silent", space={"x": Real(0, 1)}, silence="unknown", patience="5d", seed=1)
+    trials = study.ask(n=3)
+
+    def draw(kind: str) -> dict[str, Any]:
+        return server.call("GET", f"/api/studies/silent/chart?chart={kind}", token=owner).json
+
+    delays = draw("delays")
+    assert delays["charts"][0]["figure"]["data"] == []
+    assert (delays["rho"], delays["rho_band"]) == ("–", "nothing heard yet")
+    assert draw("progress")["charts"][0]["figure"]["layout"]["height"] == 130  # the lane of what is out, alone
+    study.tell(trials[0], 1.0)
+    assert "height" not in draw("progress")["charts"][0]["figure"]["layout"]
+    delays = draw("delays")
+    assert len(delays["charts"][0]["figure"]["data"]) == 2
+    assert delays["rho"].endswith("\u00a0%")
+    assert " %" not in delays["charts"][0]["words"] + delays["rho_band"] + delays["advice"]  # no line begins with it
+
+
+def test_forms_offer_what_a_study_can_have(server: Running, owner: str) -> None:
+    settings: dict[str, Any] = {"silence": "floor", "patience": 9, "seed": 1}
+    space = {"x": Real(0, 1), "n": Integer(1, 9)}
+    Study.create(server.store, "plain", space=space, **settings)
+    Study.create(server.store, "sales", space=space, outcomes="conversion", **settings)
+    plain, sales = ({path: server.call("GET", f"/studies/{name}/{path}", token=owner).body.decode()
+                     for path in ("trials", "belief", "manage")} for name in ("plain", "sales"))  # fmt: skip
+    assert 'value="counted"' not in plain["trials"]
+    assert 'value="counted"' in sales["trials"]
+    assert '<p class="key"><span class="line">mean</span> <span class="area">' in plain["belief"]
+    assert '<span class="dot">outcome</span> <span class="star">' in plain["belief"]
+    assert '<span class="dot">outcome</span> <span class="star">' not in sales["belief"]
+    assert 'placeholder="now 1 to 9"' in plain["manage"]
+    assert 'placeholder="such as 0 to 100"' in plain["manage"]
+
+
+def test_the_columns_of_a_file_are_named_as_an_import_reads_them(server: Running, owner: str) -> None:
+    space = {"x": Real(0, 1), "key": Integer(1, 9)}
+    context = {"segment": Choice("new", "loyal")}
+    study = Study.create(
+        server.store, "columns", space=space, context=context, silence="unknown", patience="9d", seed=1
+    )
+    page = server.call("GET", "/studies/columns/add", token=owner).body.decode()
+    named = re.findall(r"A column for each parameter \((.*?)\)", page)
+    assert named == ["x, params.key, context.segment"]
+    file = f"{named[0].replace(', ', ',')},outcome,asked_at,told_at\n0.5,3,new,0.7,2026-03-01,2026-03-02\n".encode()
+    sent = server.call(
+        "POST",
+        "/api/studies/columns/import?name=past.csv",
+        file,
+        token=owner,
+        headers={"Content-Type": "application/octet-stream"},
+    )
+    assert sent.status == 200
+    (trial,) = study.trials()
+    assert (trial.params, trial.context, trial.delay) == ({"x": 0.5, "key": 3}, {"segment": "new"}, 86400.0)
 
 
 def count_marks(figure: dict[str, Any]) -> int:

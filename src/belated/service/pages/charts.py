@@ -45,7 +45,13 @@ def draw_charts(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     kind = str(arguments.get("chart"))
     if kind not in CHARTS:
         raise InvalidInput(f"chart must be one of {format_names(CHARTS)} (got {format_value(kind)})")
-    return CHARTS[kind](study, arguments)
+    found = CHARTS[kind](study, arguments)
+    return {name: keep_units(each) if isinstance(each, str) else each for name, each in found.items()}
+
+
+def keep_units(words: str) -> str:
+    """Words in which no line begins with the % of a number before it."""
+    return words.replace(" %", "\u00a0%")
 
 
 def read_history(study: ServedStudy) -> HistoryView:
@@ -61,9 +67,9 @@ def write_chart(figure: go.Figure, words: str, *, named: bool = True) -> Spec:
     """A figure and its words; it is without Plotly's own colours: the page has them.
 
     named  by a legend; else the page says what is drawn"""
-    if named:  # what is not drawn is said below: a phone is too narrow for it
-        words = " ".join([words, *(f"{note.text}." for note in figure.layout.annotations)])
-        figure.layout.annotations = ()
+    notes = figure.layout.annotations  # names of lines, and what is not drawn: a phone is too narrow for that
+    words = " ".join([words, *(f"{note.text}." for note in notes if note.xref == "paper")])
+    figure.layout.annotations = [note for note in notes if note.xref != "paper"]
     above = 34 if named else 10 + 12 * min(2, len(figure.layout.annotations))  # a legend, or names of lines
     figure.update_layout(
         template="none",
@@ -75,7 +81,7 @@ def write_chart(figure: go.Figure, words: str, *, named: bool = True) -> Spec:
     )
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(automargin=True, ticks="", linecolor=AXIS["gridcolor"])
-    return {"figure": json.loads(figure.to_json()), "words": words}
+    return {"figure": json.loads(figure.to_json()), "words": keep_units(words)}
 
 
 def draw_progress_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
@@ -83,7 +89,10 @@ def draw_progress_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     if by not in (None, "trial", "time"):
         raise InvalidInput(f"by must be trial or time (got {format_value(by)})")
     view = read_history(study)
-    return {"charts": [write_chart(show_outcomes(view, by), describe_progress(view))]}
+    figure = show_outcomes(view, by)
+    if figure.data and not np.any(np.isfinite(view.told)):  # lanes alone
+        figure.layout.height = 100 + 30 * len(figure.data)
+    return {"charts": [write_chart(figure, describe_progress(view))]}
 
 
 def describe_progress(view: HistoryView) -> str:
@@ -97,9 +106,7 @@ def describe_progress(view: HistoryView) -> str:
         people = sum(1 if t.shown is None else t.shown for t in view.trials if t.failure is None)
         came = sum(bool(t.outcome) if t.converted is None else t.converted for t in view.trials)
         return f"{came:,} of {people:,} converted."
-    said = (
-        f"{int(np.sum(heard))} of {format_count(len(y), 'trial')} {'has' if np.sum(heard) == 1 else 'have'} an outcome"
-    )
+    said = f"{np.sum(heard):,} of {format_count(len(y), 'trial')} {'has' if np.sum(heard) == 1 else 'have'} an outcome"
     row = int(np.nanargmax(settings.objective.sign * y))
     newest = int(np.flatnonzero(heard)[np.argmax(view.told[heard])])
     best = f"the best is {format_outcome(settings, float(y[row]))}, of trial {row + 1}"
@@ -114,16 +121,21 @@ def draw_pending_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
     if out:
         oldest, age = out[0]
         words = f"{len(out):,} out; the oldest, trial {oldest.number}, for {format_time(age, scale)}"
-    return {"charts": [write_chart(show_pending(view), f"{words}{f' ({marks})' if marks else ''}.", named=False)]}
+    figure = show_pending(view)
+    if figure.data:
+        figure.layout.height = max(136, 88 + 24 * len(figure.data[0].y))
+    return {"charts": [write_chart(figure, f"{words}{f' ({marks})' if marks else ''}.", named=False)]}
 
 
 def draw_delay_chart(study: ServedStudy, arguments: Spec) -> dict[str, Any]:
-    advice = study.advise()
-    rho = study.delays().in_time
+    advice, report = study.advise(), study.delays()
+    rho = report.in_time if report.heard else None
+    unknown = "" if math.isinf(study.settings.patience.m) else "nothing heard yet"
+    figure = show_delays(read_history(study)) if report.heard else go.Figure()  # of nothing heard, no empty axes
     return {
-        "charts": [write_chart(show_delays(read_history(study)), describe_delays(study), named=False)],
+        "charts": [write_chart(figure, describe_delays(study), named=False)],
         "rho": "–" if rho is None else f"{100 * rho.estimate:.0f} %",
-        "rho_band": "" if rho is None else f"95 % confidence: {100 * rho.low:.0f} to {100 * rho.high:.0f} %",
+        "rho_band": unknown if rho is None else f"95 % confidence: {100 * rho.low:.0f} to {100 * rho.high:.0f} %",
         "advice": advice.reason,
         "meaning": advice.meaning,
         "warning": advice.warning,

@@ -28,6 +28,7 @@ from belated.wording import format_count, format_duration, format_value
 
 ROWS = 25  # of a page of a table
 OUT_ROWS = 50  # trials that are out, on the page where they are told
+OUT_BESIDE = 12  # of them, beside the charts; more have the width of the page
 FEW = 60  # values of a column of a list, to choose from
 SPARKS = 48  # points of a small curve
 OUT = ("pending", "expired")

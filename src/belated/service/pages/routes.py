@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from belated.cli.io.columns import name_column
 from belated.errors import BelatedError, InvalidInput, NotSignedIn, Unavailable, UnknownStudy
 from belated.record.events import NAMES
 from belated.service.access import Person
@@ -19,6 +20,7 @@ from belated.service.core import Service
 from belated.service.errors import find_status
 from belated.service.pages.assets import answer_asset, find_address, find_unused_styles
 from belated.service.pages.content import (
+    OUT_BESIDE,
     describe_question,
     list_columns,
     list_fields,
@@ -162,6 +164,7 @@ def add_pages(app: FastAPI) -> None:
         return {
             "rows": rows,
             "out": out,
+            "beside": OUT_BESIDE,
             "lines": lines,
             "columns": list_columns(study.settings),
             "contexts": list_fields(study.settings.context, newest),
@@ -193,7 +196,7 @@ def add_pages(app: FastAPI) -> None:
             "chosen": statuses,
             "order": order,
             "orders": ORDERS,
-            "statuses": STATUSES,
+            "statuses": [each for each in STATUSES if each != "counted" or study.settings.objective.conversions],
             "kept": kept,
         }
 
@@ -227,7 +230,13 @@ def add_pages(app: FastAPI) -> None:
     def read_add(request: Request, person: Person, study: ServedStudy) -> dict[str, Any]:
         service.access.require_scope(person, "ask")
         settings = study.settings
-        return {"params": list_fields(settings.space), "contexts": list_fields(settings.context)}
+        around = () if settings.context is None else settings.context.names
+        columns = [*map(name_column, settings.space.names), *(f"context.{name}" for name in around)]
+        return {
+            "params": list_fields(settings.space),
+            "contexts": list_fields(settings.context),
+            "columns": columns,
+        }
 
     def read_manage(request: Request, person: Person, study: ServedStudy) -> dict[str, Any]:
         service.access.require_scope(person, "own")

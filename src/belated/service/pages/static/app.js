@@ -4,7 +4,8 @@
   const find = (what, within = document) => within.querySelector(what);
   const every = (what, within = document) => [...within.querySelectorAll(what)];
   const page = document.body.dataset;
-  const finish = words => (find(`[data-in][data-field="${CSS.escape(words.split(":")[0])}"]`) ? words[0] : words[0].toUpperCase())  // names stay
+  const finish = words => (/^\S+\.\w/.test(words) || find(`[data-in][data-field="${CSS.escape(words.split(":")[0])}"]`) ? words[0]
+    : words[0].toUpperCase())  // names stay
     + words.slice(1) + (/[.!?…]$/.test(words) ? "" : ".");
   const makeKey = () => [...crypto.getRandomValues(new Uint32Array(4))].map(part => part.toString(36)).join("-");
 
@@ -59,21 +60,22 @@
   // Forms
 
   const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+  const readNumber = text => NUMBER.test(text) && isFinite(text) ? +text : text;  // or refused
 
   function readField(field) {
     const text = field.value.trim(), kind = field.dataset.kind;
     if (kind === "flag") return field.checked || undefined;
-    if ((text === "" && !field.dataset.needed) || (field.type === "radio" && !field.checked)) return undefined;
+    if ((text === "" && !field.dataset.needed) || (field.type === "radio" && !field.checked)) return;
     if (kind === "json") return JSON.parse(text);
-    if (kind === "pair") return text.split(/,| to /).map(Number);
-    return kind === "number" && NUMBER.test(text) && isFinite(text) ? Number(text) : text;  // or refused
+    if (kind === "pair") return text.split(/\s*,\s*|\s+to\s+/).map(readNumber);
+    return kind === "number" ? readNumber(text) : text;
   }
 
   function collect(form) {
     const body = JSON.parse(form.dataset.body ?? "{}");
     for (const field of every("[data-field]", form)) {
       const value = readField(field), part = field.dataset.in;
-      if (part && (value !== undefined || part !== "ranges")) body[part] ??= {};
+      if (part && (value !== undefined || !/tell|amend/.test(form.dataset.verb))) body[part] ??= {};
       if (value !== undefined) (part ? body[part] : body)[field.dataset.field] = value;
     }
     return body;
@@ -120,14 +122,14 @@
     }
   }
 
-  /* Refresh, and put the focus on the field of the new or the next query. */
+  // Refresh, and focus the field of the new or the next query
   async function settle(form, verb, made, beside) {
     if (verb === "tell") {
       form.reset();
       document.activeElement.blur();
     }
     await refresh(false);  // the charts follow with the event
-    const next = document.getElementById("tell-" + (verb === "ask" ? made.number : beside));
+    const next = find("#tell-" + (verb === "ask" ? made.number : beside));
     if (verb === "ask") next?.closest("[data-key]").classList.add("fresh");
     (next ?? find("#out-title")).focus();
   }
@@ -182,8 +184,8 @@
     const stream = new EventSource(page.api + "/stream?after=" + page.position), sign = find("#live");
     stream.onopen = stream.onerror = event => {
       sign.hidden = false;
-      sign.classList.toggle("lost", event.type === "error");
-      find("span", sign).textContent = event.type === "error" ? "connecting …" : "live";
+      const lost = sign.classList.toggle("lost", event.type === "error");
+      find("span", sign).textContent = lost ? "connecting …" : "live";
       if (stream.readyState === EventSource.CLOSED) setTimeout(() => call(page.api).catch(() => 0).finally(follow), 5000);  // not signed in: it leaves
     };
     for (const kind of page.kinds.split(" ")) stream.addEventListener(kind, event => {
@@ -197,7 +199,7 @@
   // Charts, in this page's colours
 
   const plotly = new Promise(ready => find("#plotly")?.addEventListener("load", () => ready(window.Plotly)));
-  const drawn = new Map(), asked = new Map();  // what places show, and what they wait for
+  const drawn = new Map(), asked = new Map();  // what places show, and await
   const COLOURS = { "#0072B2": "blue", "rgba(0,114,178,0.2)": "band", "#E69F00": "orange", "#D55E00": "red", "#8A8A8A": "grey",
     "rgba(128,128,128,0.25)": "line", "rgba(0,114,178,0.06)": "low", "rgba(0,114,178,0.9)": "high" };
 
@@ -212,7 +214,7 @@
     const { data, layout } = JSON.parse(text), plot = find(".plot", place);
     layout.font = { color: colour("chart-text"), family: colour("sans"), size: 12 };
     layout.hoverlabel = { bgcolor: colour("card"), font: { color: colour("ink") } };
-    place.style.setProperty("--bars", data[0]?.type === "bar" ? data[0].y.length : 0);
+    plot.style.height = layout.height ? layout.height + "px" : "";
     find(".wait", plot)?.remove();
     plot.hidden = !data.length;
     await Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true });
@@ -221,7 +223,7 @@
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((chart, place) => draw(place, chart)));
 
-  /* Fetch and draw the charts and sentences of a place. */
+  // Fetch and draw the charts and sentences of a place
   async function load(place) {
     const address = new URL(place.dataset.chart, location.href), form = find("#context"), pair = find("#pair"), several = find("template", place);
     if (form) address.searchParams.set("context", JSON.stringify(collect(form).context));
@@ -229,7 +231,7 @@
     try {
       asked.set(place, address);
       const answer = await call(address);
-      if (asked.get(place) !== address) return;  // something newer is on its way
+      if (asked.get(place) !== address) return;  // a newer one comes
       if (form) clearErrors(form);
       for (const each of every("[data-show]")) if (each.dataset.show in answer) each.textContent = answer[each.dataset.show];
       const figures = several ? every("figure", place) : answer.charts.length ? [place] : [];
@@ -293,7 +295,7 @@
   if (page.page === "sign-in") {
     const form = find("#sign-in"), begin = () => {
       const code = location.hash.slice(1);
-      history.replaceState(null, "", location.pathname + location.search);
+      history.replaceState(null, "", location.href.split("#")[0]);
       if (code) signIn(form, code);
     };
     form.addEventListener("submit", () => signIn(form, find("#code").value.trim()));
