@@ -163,6 +163,10 @@ def test_conversions_have_an_outlook_of_rates() -> None:
     assert -1.0 <= outlook.low <= outlook.gain <= outlook.high <= 1.0  # though most of the simulated gains are 0
     assert study.outlook(0).gain == 0.0
     assert study.outlook(3000).high > outlook.high  # many people more say more
+    out = study.delays().pending
+    assert outlook.pending == out > 0
+    clock.seconds += 8 * 86400.0  # who did not convert within patience is not waited for
+    assert study.outlook().pending == 0 < study.delays().pending
 
 
 def test_of_people_counted_by_day_each_is_a_query() -> None:

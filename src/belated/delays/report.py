@@ -121,12 +121,22 @@ class DelayReport:
         return len(self.out) - self.heard - self.pending - self.none
 
     @cached_property
-    def expired(self) -> int:
-        """Of the pending, those past patience."""
+    def past_patience(self) -> Mask:
+        """Which rows of the pending are past patience."""
         patience = self.settings.patience
         waits = self.clock if patience.by_clock else self.rounds
         with np.errstate(invalid="ignore"):
-            return int(np.sum(self.out & (waits.waited > patience.m)))
+            return np.asarray(self.out & (waits.waited > patience.m))
+
+    @property
+    def expired(self) -> int:
+        """Of the pending, those past patience."""
+        return int(np.sum(self.past_patience))
+
+    @property
+    def awaited(self) -> Mask:
+        """Which rows are waited for: the pending, of conversions those within patience."""
+        return self.out & ~self.past_patience if self.conversions else self.out
 
     @property
     def conversions(self) -> bool:

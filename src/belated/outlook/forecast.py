@@ -131,7 +131,7 @@ def forecast(basis: OutlookBasis, queries: int | None, margin: float | None, cac
         high=max(high, gain),
         chance=float(np.mean(best > least)),
         margin=least,
-        pending=basis.delays.pending,
+        pending=int(np.sum(basis.delays.awaited)),
         expected=count_expected(basis.delays, k * basis.pace),
         seconds=k * basis.pace if by_clock else None,
     )
@@ -291,11 +291,11 @@ def _count_steps(wait: Array, pace: float) -> NDArray[np.int64]:
 
 
 def count_expected(delays: DelayReport, further: float) -> float | None:
-    """How many of the pending are heard within so much more time; None while too few were heard to say."""
+    """How many of those waited for are heard within so much more time; None while too few were heard to say."""
     waits = delays.clock if delays.scale == "clock" else delays.rounds
     if waits.arrivals.heard < ENOUGH:
         return None
-    age = waits.waited[delays.out]
+    age = waits.waited[delays.awaited]
     return waits.arrivals.expected(age[~np.isnan(age)], further)
 
 
