@@ -134,3 +134,13 @@ def test_no_share_is_written_as_less_than_none(campaign: tuple[Study, float]) ->
     advice = campaign[0].advise()
     assert all(row.later >= 0 for row in advice.rows if row.later is not None)
     assert "-0 %" not in str(advice)
+
+
+def test_in_rounds_every_patience_is_whole_however_little_was_waited() -> None:
+    study = Study.create(space=Points([0.0], names=["x"]), outcomes="conversion", silence="fading", patience=60, seed=0)
+    study.add_many([{"params": {"x": 0.0}, "day": "2026-03-01", "shown": 50, "converted": 9}])
+    study.tell_many([{"trial": trial, "value": 1} for trial in study.ask(n=12)[:11]])
+    advice = study.advise()
+    assert advice.rows
+    assert all(row.m == int(row.m) for row in advice.rows)
+    assert "rounds" in str(advice)

@@ -395,10 +395,11 @@ class AdviceBasis:
         return format_patience(m, self.delays.scale)
 
     def _round_up(self, t: float) -> float:
-        """A time rounded up to whole units, ten or more of them, or to whole rounds, but never longer than the longest
-        wait."""
+        """A time rounded up to whole rounds; by the clock to whole units, ten or more of them, but never beyond the
+        longest wait."""
+        if not self.by_clock:
+            return float(math.ceil(t))
         up = next((size * math.ceil(t / size) for size in self._units if t >= 10 * size), t)
-        up = up if self.by_clock else float(math.ceil(up))
         return up if up <= self.arrivals.longest else t
 
     def _round_down(self, t: float) -> float:
