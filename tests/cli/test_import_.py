@@ -66,6 +66,29 @@ def test_a_key_tells_equal_rows_of_two_files_apart() -> None:
     assert "past.csv:2: trial 1: the outcome is 2.0, not 1.0" in invoke("import", "past.csv", code=2).stderr
 
 
+def test_a_key_tells_people_of_one_day_apart_who_were_shown_the_same() -> None:
+    space = ("--integer", "discount", "0", "20", "--outcomes", "conversion", "--silence", "fading", "--patience", "7d")
+    invoke("new", "shop", *space)
+    day, columns = "2026-03-02T09:00", "key,discount,asked_at,outcome,told_at\n"
+    Path("sent.csv").write_text(f"{columns}a,4,{day},,\nb,4,{day},0,\nc,4,{day},1,2026-03-03T09:00\n")
+    assert run_json("import", "shop", "sent.csv")["new"] == 3
+    Path("later.csv").write_text(f"{columns}b,4,{day},1,2026-03-04T09:00\nd,4,{day},1,2026-03-04T10:00\ne,4,{day},,\n")
+    counts = run_json("import", "shop", "later.csv")
+    assert (counts["new"], counts["known"], counts["told"]) == (2, 1, 2)
+    trials = belated.Study.open(STORE, "shop").trials()
+    assert [trial.outcome for trial in trials] == [None, 1.0, 1.0, 1.0, None]
+    assert run_json("import", "shop", "later.csv")["new"] == 0
+
+
+def test_a_row_with_a_key_is_about_a_trial_that_was_imported_without_one() -> None:
+    invoke("new", "lab", *SPACE)
+    Path("past.csv").write_text("x,act,asked_at\n0.5,relu,2026-03-02T09:00\n0.5,relu,2026-03-02T09:00\n")
+    invoke("import", "past.csv")
+    rows = "".join(f"{key},0.5,relu,2026-03-02T09:00\n" for key in ("a", "b", "c"))
+    Path("keyed.csv").write_text(f"key,x,act,asked_at\n{rows}")
+    assert run_json("import", "keyed.csv")["new"] == 1
+
+
 def test_import_warns_of_pending_queries_that_age() -> None:
     invoke("new", "rounds", *SPACE, "--patience", "5")
     invoke("new", "clock", *SPACE, "--patience", "5d")

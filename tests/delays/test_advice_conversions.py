@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
-from belated import Study
+from belated import Points, Study
 from belated.delays.advice import LOST
 from tests.support.campaigns import HOUR, run_campaign
+from tests.support.studies import Clock
 
 UNIT = {True: HOUR, False: 1 / 0.6}  # an hour, in seconds or in rounds
 
@@ -73,3 +75,72 @@ def test_a_study_follows_this_advice_by_itself() -> None:
     study.ask()
     assert np.isfinite(study.settings.patience.m)
     assert study.settings.patience.m > 40 * HOUR
+
+
+def test_people_counted_by_day_are_advised_as_single_queries_are() -> None:
+    """The same people, told one by one and counted every night."""
+    rng, clock, day = np.random.default_rng(0), Clock(0.0), 24 * HOUR
+    settings: dict[str, Any] = {
+        "space": Points([0.0, 1.0]),
+        "outcomes": "conversion",
+        "silence": "fading",
+        "patience": "7d",
+        "seed": 0,
+        "clock": clock,
+    }
+    single, counted = Study.create(**settings), Study.create(**settings)
+    shown, rate = 60, 0.2
+    people = []
+    for x in (0.0, 1.0):
+        for today in range(8):
+            asked = today * day + np.sort(rng.uniform(0.0, day, shown))
+            came = asked + rng.exponential(14 * HOUR / np.log(2.0), shown)
+            people.append((x, today, asked, np.where(rng.random(shown) < rate, came, np.inf)))
+    clock.now = 8 * day
+    trials = single.add_many({"params": {"x": x}, "at": at} for x, _, asked, _ in people for at in asked)
+    came = np.concatenate([each for *_, each in people])
+    single.tell_many({"trial": t, "value": 1, "at": at} for t, at in zip(trials, came, strict=True) if at <= clock.now)
+    for night in range(1, 9):
+        clock.now = night * day
+        counted.add_many(
+            {"params": {"x": x}, "day": today * day, "shown": shown, "converted": int(np.sum(when <= clock.now))}
+            for x, today, _, when in people
+            if today < night
+        )
+    known, by_day = single.advise(), counted.advise()
+    assert known.recommended is not None
+    assert by_day.recommended == pytest.approx(known.recommended, rel=0.2)
+    for row in by_day.rows:
+        assert row.rho.estimate == pytest.approx(rate * (1 - 2.0 ** (-row.m / (14 * HOUR))), abs=0.05)
+        other = min(known.rows, key=lambda each: abs(each.m - row.m))
+        assert row.open is not None
+        assert other.open is not None
+        assert row.open == pytest.approx(other.open * row.m / other.m, rel=0.1)
+        assert row.width - 1 == pytest.approx((other.width - 1) * row.m / other.m, rel=0.3)
+    assert [row.width for row in by_day.rows] == sorted({row.width for row in by_day.rows})
+
+
+def test_it_says_what_silence_counts_as_where_outcomes_are_conversions() -> None:
+    said = {}
+    for silence in ("floor", "fading"):
+        study = Study.create(space=Points([0.0]), outcomes="conversion", silence=silence, patience="7d", late="ignore")
+        said[silence] = study.advise().meaning
+    later = "a conversion that comes later is recorded, and not used."
+    assert said["floor"] == f"Silence counts as no conversion, before m and after; {later}"
+    assert said["fading"].startswith("After m, silence counts as no conversion; before, what is still to come is")
+
+
+def test_no_share_is_written_as_less_than_none(campaign: tuple[Study, float]) -> None:
+    advice = campaign[0].advise()
+    assert all(row.later >= 0 for row in advice.rows if row.later is not None)
+    assert "-0 %" not in str(advice)
+
+
+def test_in_rounds_every_patience_is_whole_however_little_was_waited() -> None:
+    study = Study.create(space=Points([0.0], names=["x"]), outcomes="conversion", silence="fading", patience=60, seed=0)
+    study.add_many([{"params": {"x": 0.0}, "day": "2026-03-01", "shown": 50, "converted": 9}])
+    study.tell_many([{"trial": trial, "value": 1} for trial in study.ask(n=12)[:11]])
+    advice = study.advise()
+    assert advice.rows
+    assert all(row.m == int(row.m) for row in advice.rows)
+    assert "rounds" in str(advice)

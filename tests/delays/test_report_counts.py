@@ -39,7 +39,7 @@ def test_quantiles_are_of_those_that_come() -> None:
     assert report.people == 4 * 3000
     assert report.heard + report.pending == report.people
     assert report.quantile(0.5) == pytest.approx(2 * DAY, rel=0.05)
-    assert "(12000 people counted by day among them)" in str(report)
+    assert "; 12000 people counted by day among them." in str(report)
     assert "Of the conversions that come within patience, half within " in str(report)
 
 

@@ -84,6 +84,8 @@ def test_of_conversions_the_rate_is_looked_for_and_nobody_is_waited_for_beyond_p
     now[0] = 2 * 86400.0
     words = read_words(study.report())
     assert "Make the rate of conversions as large as possible." in words
+    assert "The rate so far; below, when each conversion was heard, and the trials without one." in words
+    assert "the band holds the rate with 90 %." in words
     assert study.trial(late.number).status == "expired"
     assert "Nothing: every query has its outcome." in words
 

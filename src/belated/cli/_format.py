@@ -17,8 +17,13 @@ def format_params(params: Mapping[str, Any], indent: str = "  ") -> str:
 
 def format_query(query: Trial | BestQuery) -> str:
     """The params of a query, and its context under them."""
-    text = format_params(query.params)
-    return text if query.context is None else f"{text}\n  in the context\n{format_params(query.context, '    ')}"
+    return format_place(query.params, query.context)
+
+
+def format_place(params: Mapping[str, Any], context: Mapping[str, Any] | None) -> str:
+    """Params, and the context under them."""
+    text = format_params(params)
+    return text if context is None else f"{text}\n  in the context\n{format_params(context, '    ')}"
 
 
 def format_best(best: BestQuery) -> str:

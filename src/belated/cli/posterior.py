@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from belated.cli._common import json_option, open_study, print_result, study_arguments
-from belated.cli._format import format_params
+from belated.cli._format import format_place
 from belated.cli.io.cells import parse_context, parse_pairs, parse_params
 from belated.errors import InvalidInput
 
@@ -27,11 +27,18 @@ def posterior(words: tuple[str, ...], url: str, in_json: bool, context: tuple[st
     params = parse_params(study.settings.space, parse_pairs(words[1:] if named else words, "the query"))
     if not params:
         raise InvalidInput("name a query: one K=V for each parameter; for example: belated posterior x=0.5")
-    found = study.posterior([params], parse_context(study.settings.context, context), pending=pending)
+    around = parse_context(study.settings.context, context)
+    found = study.posterior([params], around, pending=pending)
     mean, std, low, high = (float(each[0]) for each in found)
-    lines = [f"Mean {mean:.4g}, std {std:.4g} (90 %: {low:.4g} to {high:.4g})", format_params(params), study.fit_note]
+    quantity = "Rate" if study.settings.outcomes == "conversion" else "Mean"
+    lines = [
+        f"{quantity} {mean:.4g}, std {std:.4g} (90 %: {low:.4g} to {high:.4g})",
+        format_place(params, around),
+        study.fit_note,
+    ]
+    where = {"params": params} if around is None else {"params": params, "context": around}
     print_result(
-        {"params": params, "mean": mean, "std": std, "low": low, "high": high, "fit_note": study.fit_note},
+        {**where, "mean": mean, "std": std, "low": low, "high": high, "fit_note": study.fit_note},
         in_json,
         lambda: "\n".join(filter(None, lines)),
     )

@@ -27,11 +27,12 @@ import numpy as np
 from belated.delays.report import DelayReport, TimeScale, report_delays
 from belated.delays.wording import LEGEND, describe_patience, describe_rho, format_patience
 from belated.errors import InvalidInput, NotPositiveDefinite
-from belated.learner.arrays import Array
+from belated.learner.arrays import Array, Indices
 from belated.learner.belief import ModelBelief
 from belated.learner.blas import use_one_thread
 from belated.learner.choice.decide import compute_width, find_scale, make_gp, try_hyperparameters
 from belated.learner.choice.problem import Cache, Hyperparameters
+from belated.learner.counts import Counts
 from belated.learner.delays.arrival_law import ArrivalLaw
 from belated.learner.delays.survival import ENOUGH, Arrivals, Band, spread_evenly
 from belated.learner.history import scale_history
@@ -147,15 +148,49 @@ class Advice:
             yield "now"
 
 
+class Days(NamedTuple):
+    """Whom a study counts by day: how many, and how old the youngest and the oldest of them are."""
+
+    shown: Array
+    youngest: Array
+    oldest: Array
+
+    def count_within(self, m: float) -> Array:
+        """How many of each day are at most so old: they came evenly while it went by."""
+        return np.asarray(self.shown * np.clip((m - self.youngest) / (self.oldest - self.youngest), 0.0, 1.0))
+
+
+class CountedCells(NamedTuple):
+    """The different queries, each in its context, of the people who were counted by day: the newest first."""
+
+    X: Array
+    shown: Array
+    place: Indices  # of each day
+
+    @classmethod
+    def of(cls, counts: Counts) -> CountedCells:
+        _, last, place = np.unique(counts.point[::-1], return_index=True, return_inverse=True)
+        order = np.argsort(last)
+        place = np.argsort(order)[place[::-1]]
+        X = counts.X[::-1][last[order]]
+        return cls(X, np.asarray(np.bincount(place, counts.shown, len(order)), dtype=float), place)
+
+
+NOBODY = Days(np.empty(0), np.empty(0), np.empty(0))
+
+
 class IntervalParts(NamedTuple):
     """The parts of ν(m)."""
 
     beta: float
     age: Array  # of every query that is not gone, at the next choice (by the clock: at the last one)
     sigma: Array
+    days: Days = NOBODY
+    by_day: Array = np.empty(0)  # σ of the people of each day
 
     def nu(self, m: float) -> float:
-        return self.beta + float(np.sum(self.sigma[self.age <= m]))
+        nu = self.beta + float(np.sum(self.sigma[self.age <= m]))
+        return nu + float(np.sum(self.by_day * self.days.count_within(m))) if len(self.by_day) else nu
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +203,8 @@ class AdviceBasis:
     settings: Settings
     age: Array  # of all queries
     rate: float | None  # asks per round, or per second since the first
+    counts: Counts | None = None  # of people by day, where delays go by the clock
+    days: Days = NOBODY
 
     @classmethod
     def of(cls, state: State, now: float, by: TimeScale | None = None) -> AdviceBasis:
@@ -177,6 +214,12 @@ class AdviceBasis:
             return cls(now, seen, known, state.settings, n - np.arange(n, dtype=float), 1.0)
         at = table.column("asked_at")
         timed = at[~table.column("undelayed")]
+        if (counts := known.history.counts) is not None:
+            begin, shown = at[counts.number - 1], float(np.sum(counts.shown))
+            begun, ended = float(np.min([*begin, *timed])), float(np.max([*(begin + counts.width), *timed]))
+            days = Days(counts.shown, ended - begin - counts.width, ended - begin)
+            pace = (len(timed) + shown) / (ended - begun) if ended > begun else None
+            return cls(now, seen, known, state.settings, ended - at, pace, counts, days)
         elapsed = float(max(now, np.max(timed)) - np.min(timed)) if len(timed) else 0.0
         age = np.max(at, initial=-math.inf) - at
         return cls(now, seen, known, state.settings, age, len(timed) / elapsed if elapsed > 0 else None)
@@ -184,6 +227,15 @@ class AdviceBasis:
     @property
     def by_clock(self) -> bool:
         return self.delays.scale == "clock"
+
+    @cached_property
+    def cells(self) -> CountedCells:
+        X = self.known.history.X
+        return (
+            CountedCells(X[:0], np.empty(0), np.empty(0, dtype=np.intp))
+            if self.counts is None
+            else CountedCells.of(self.counts)
+        )
 
     @cached_property
     def arrivals(self) -> Arrivals:
@@ -228,7 +280,7 @@ class AdviceBasis:
         return [t for t in times if t is not None]
 
     def _compute_cost(self, m: float) -> PatienceCost:
-        rho, unit = self.arrivals.rho(m), self.spread.beta or 1.0
+        rho, unit = self._estimate_share(m), self.spread.beta or 1.0
         nu = self.spread.nu(m) / unit
         return PatienceCost(
             m=m,
@@ -236,8 +288,15 @@ class AdviceBasis:
             open=None if self.rate is None else self.rate * integrate_survival(self.arrivals, m),
             width=nu,
             cost=nu / rho.low if rho.low > 0 else math.inf,
-            later=None if self.law is None else 1.0 - float(self.law.share_by(np.array([m]))[0]),
+            later=None if self.law is None else max(0.0, 1.0 - float(self.law.share_by(np.array([m]))[0])),
         )
+
+    def _estimate_share(self, m: float) -> Band:
+        """ρ_m. Of people who were counted by day, who are known to the day only, by the law of delays."""
+        if self.law is None or not len(self.days.shown):
+            return self.arrivals.rho(m)
+        share = float(self.law.share_by(np.array([m]))[0])
+        return Band(*(share * limit for limit in self.arrivals.rho(self.arrivals.longest)))
 
     @cached_property
     def law(self) -> ArrivalLaw | None:
@@ -282,20 +341,25 @@ class AdviceBasis:
             with use_one_thread():
                 beta, sigma = try_hyperparameters(self.known.fits, self._compute_newest)
         except NotPositiveDefinite:
-            return IntervalParts(1.0, self.age[here], np.ones(count))
-        older = np.full(count - len(sigma), float(np.mean(sigma)) if len(sigma) else 1.0)
-        return IntervalParts(beta, self.age[here], np.concatenate([older, sigma]))
+            return IntervalParts(1.0, self.age[here], np.ones(count), self.days, np.ones(len(self.days.shown)))
+        single, by_cell = np.split(sigma, [min(count, NEWEST)])
+        older = np.full(count - len(single), float(np.mean(single)) if len(single) else 1.0)
+        place = self.cells.place
+        by_day = np.append(by_cell, np.mean(by_cell) if len(by_cell) else 1.0)[np.minimum(place, len(by_cell))]
+        return IntervalParts(beta, self.age[here], np.concatenate([older, single]), self.days, by_day)
 
     def _compute_newest(self, fitted: Hyperparameters | None) -> tuple[float, Array]:
-        """β_t, and σ at the newest queries given each other."""
+        """β_t, and σ at the newest queries, then at those of the people who were counted by day, given each other."""
         problem, h, t = self.known.problem, self.known.history, self.known.t
         rows = np.flatnonzero(~h.gone)[-NEWEST:]
         gp = make_gp(problem, fitted, t)
-        lams = scale_history(h, problem.bounds, find_scale(problem, h, fitted)).own_lams(gp)[rows]
-        posterior = gp.condition(h.X[rows], np.full(len(rows), gp.mean), lams)
-        none = np.zeros(len(rows), dtype=bool)
+        lams, X = scale_history(h, problem.bounds, find_scale(problem, h, fitted)).own_lams(gp)[rows], h.X[rows]
+        X = np.vstack([X, self.cells.X[:NEWEST]])
+        lams = np.concatenate([lams, gp.lam / self.cells.shown[:NEWEST]])
+        posterior = gp.condition(X, np.full(len(X), gp.mean), lams)
+        none = np.zeros(len(X), dtype=bool)
         beta = compute_width(problem, ModelBelief(posterior, none, none), problem.algorithm.moves[0], t, Cache())
-        sigma = posterior.std_of(~none) / np.sqrt(gp.kernel.diag(h.X[rows]))
+        sigma = posterior.std_of(~none) / np.sqrt(gp.kernel.diag(X))
         if not (math.isfinite(beta) and np.all(np.isfinite(sigma))):
             raise FloatingPointError
         return beta, sigma
@@ -331,10 +395,11 @@ class AdviceBasis:
         return format_patience(m, self.delays.scale)
 
     def _round_up(self, t: float) -> float:
-        """A time rounded up to whole units, ten or more of them, or to whole rounds, but never longer than the longest
-        wait."""
+        """A time rounded up to whole rounds; by the clock to whole units, ten or more of them, but never beyond the
+        longest wait."""
+        if not self.by_clock:
+            return float(math.ceil(t))
         up = next((size * math.ceil(t / size) for size in self._units if t >= 10 * size), t)
-        up = up if self.by_clock else float(math.ceil(up))
         return up if up <= self.arrivals.longest else t
 
     def _round_down(self, t: float) -> float:

@@ -60,10 +60,8 @@ def describe_counts(report: DelayReport) -> list[str]:
     expired = f" ({report.expired} of them past patience)" if report.expired else ""
     failed = f", {report.failed} failed" if report.failed else ""
     none = f", {report.none} told to be 0" if report.none else ""
-    people = f"{format_count(report.people, 'person', 'people')} counted by day among them" if report.people else ""
-    sentences = [f"{report.heard} heard, {report.pending} pending{expired}{none}{failed}."]
-    if people:
-        sentences[0] = f"{sentences[0][:-1]} ({people})."
+    people = f"; {format_count(report.people, 'person', 'people')} counted by day among them" if report.people else ""
+    sentences = [f"{report.heard} heard, {report.pending} pending{expired}{none}{failed}{people}."]
     if report.added:
         many = report.added != 1
         came = f"{format_count(report.added, 'trial')} came with {'their outcomes' if many else 'its outcome'}"
@@ -189,12 +187,13 @@ def format_patience(m: float, scale: Literal["rounds", "clock"]) -> str:
 
 def describe_patience(settings: Settings) -> str:
     """What happens to a query that is not heard within patience."""
-    silence = settings.silence
-    after = (
-        "an outcome that comes later is still used"
-        if settings.late == "use"
-        else "an outcome that comes later is recorded, and not used"
-    )
+    silence, conversions = settings.silence, settings.outcomes == "conversion"
+    later = f"{'a conversion' if conversions else 'an outcome'} that comes later"
+    after = f"{later} is still used" if settings.late == "use" else f"{later} is recorded, and not used"
+    if conversions and silence.fills == "floor":
+        return f"Silence counts as no conversion, before m and after; {after}."
+    if conversions and silence.fills == "between":
+        return f"After m, silence counts as no conversion; before, what is still to come is reckoned with; {after}."
     if silence.fills == "nothing":
         return f"The model ignores silence, within patience and after; {after}."
     if silence.forgets:

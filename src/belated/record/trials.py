@@ -648,7 +648,10 @@ class TrialTable:
             return
         self._note_first(i)
         self._keep(i)
-        if plain.get("taken_back") or plain.get("failure") is not None:
+        if not math.isnan(columns["shown_over"][i]):  # a day that failed counts its people again
+            self._put_back(i, self._past[i][-2])
+            columns["changed"][i] = self.position
+        elif plain.get("taken_back") or plain.get("failure") is not None:
             run = self._run.get(i)
             self._empty(i)
             if run is not None:

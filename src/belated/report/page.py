@@ -80,5 +80,6 @@ def render_report(study: ReportedStudy, context: Params | None = None) -> str:
         version=__version__,
         made=format_date(view, view.start + view.seconds),
         dated=view.has_calendar,
+        conversions=view.conversions,
     )
     return rendered

@@ -72,7 +72,8 @@ def amend_trial(
     """Correct what was recorded about a trial."""
     with handle.hold_newest() as state:
         number = read_number(state, trial)
-        refuse_counted(state, number)
+        if correction != TrialCorrection(take_back=True) or state.rows[number - 1].failed is None:
+            refuse_counted(state, number)
 
         def events() -> list[Amended]:
             handle.state.require_unlocked()

@@ -136,7 +136,7 @@ def test_two_counts_of_one_day_in_one_file_are_not_taken_for_one() -> None:
         ("shown,converted,outcome\n0.1,new,2026-03-01,500,12,1", "is one query with its outcome, not both"),
         ("shown,converted,asked_at\n0.1,new,2026-03-01,500,12,2026-03-01", "is one query with its asked_at, not both"),
         ("shown,converted\n0.1,new,2026-03-01,,12", "how many converted (shown is missing)"),
-        ("converted\n0.1,new,2026-03-01,12", "how many converted (shown is missing)"),
+        ("converted\n0.1,new,2026-03-01,12", "bad.csv:1: there must be a column shown, as rows that count people have"),
         ("shown,converted,as_of\n0.1,new,2026-03-01,9,1,2026-03-01", "as_of must be after the beginning of its day"),
         ("shown,converted,failure\n0.1,new,2026-03-01,9,1,burnt", "failure must be one of lost, infeasible"),
     ],
@@ -173,3 +173,53 @@ def test_a_day_that_failed_fails_elsewhere_too(ending: str) -> None:
     Path("later.csv").write_text(COUNTS.replace("480,21", "480,30"))
     said = invoke("import", "other", "later.csv", "--as-of", "2026-03-04", code=2).stderr
     assert "trial 2, which counted this query and day, has failed; it takes no counts" in said
+
+
+def test_tell_takes_an_export_with_counts_and_leaves_counts_to_import() -> None:
+    invoke("new", "lab", *STUDY)
+    Path("counts.csv").write_text(COUNTS)
+    invoke("import", "counts.csv", "--as-of", "2026-03-03")
+    invoke("ask", "-n", "2", "--context", "segment=new")
+    invoke("export", "lab", "--out", "all.csv")
+    text = Path("all.csv").read_text()
+    lines = text.splitlines()
+    column = lines[0].split(",").index("outcome")
+    cells = lines[5].split(",")
+    cells[column] = "1"
+    Path("all.csv").write_text("\n".join([*lines[:5], ",".join(cells), *lines[6:], ""]))
+    assert "Told 1 outcome, 5 rows without a value" in invoke("tell", "lab", "--csv", "all.csv").stdout
+    Path("all.csv").write_text(text.replace(",500,12,", ",500,13,"))
+    said = invoke("tell", "lab", "--csv", "all.csv", code=2).stderr
+    assert "all.csv:2: counts of people are stated by belated import, not told" in said
+    Path("ends.csv").write_text("number,failure,shown\n6,lost,\n")
+    assert "1" in invoke("fail", "lab", "--csv", "ends.csv").stdout
+    assert open_lab().trial(6).failure == "lost"
+
+
+def test_a_day_that_failed_by_mistake_is_counted_again() -> None:
+    invoke("new", "lab", *STUDY)
+    Path("counts.csv").write_text(COUNTS)
+    invoke("import", "counts.csv", "--as-of", "2026-03-03")
+    before = open_lab().posterior([{"discount": 0.1}], {"segment": "new"})
+    invoke("fail", "lab", "1", "lost", "--reason", "the tracking broke")
+    assert open_lab().posterior([{"discount": 0.1}], {"segment": "new"}).mean != before.mean
+    invoke("amend", "lab", "1", "--take-back", "--reason", "it was the day before")
+    assert open_lab().posterior([{"discount": 0.1}], {"segment": "new"}).mean == before.mean
+    trial = open_lab().trial(1)
+    assert (trial.status, trial.shown, trial.converted) == ("counted", 500, 12)
+    Path("later.csv").write_text(COUNTS.replace("500,12", "500,15"))
+    invoke("import", "later.csv", "--as-of", "2026-03-04")
+    assert open_lab().trial(1).converted == 15
+    invoke("check", "lab")
+    assert "trial 1 counts people" in invoke("amend", "lab", "1", "--take-back", "--reason", "x", code=2).stderr
+
+
+@pytest.mark.parametrize("column", ["shown", "converted", "day"])
+def test_a_column_of_counts_that_is_missing_is_said_once(column: str) -> None:
+    invoke("new", "lab", *STUDY)
+    nobody_converted = "discount,segment,day,shown,converted\n0.1,new,2026-03-01,500,0\n0.2,new,2026-03-01,480,0\n"
+    Path("counts.csv").write_text(nobody_converted.replace(column, "column"))
+    said = invoke("import", "counts.csv", code=2).stderr
+    assert f"counts.csv:1: there must be a column {column}, as rows that count people have" in said
+    assert "(got discount, segment, " in said
+    assert open_lab().trials() == []

@@ -22,6 +22,7 @@ from tests.plotting.studies import (
     make_amended,
     make_by_the_clock,
     make_contextual,
+    make_conversions,
     make_counted,
     make_crowd,
     make_floorless,
@@ -300,3 +301,35 @@ def test_python_draws_what_the_shell_draws_and_refuses_another_ending(tmp_path: 
     assert text == (tmp_path / "shell.svg").read_text()
     with pytest.raises(belated.InvalidInput, match=r"out must end in \.png, \.pdf, \.svg"):
         study.plot(tmp_path / "mine.gif")
+
+
+def test_of_conversions_the_rate_is_to_be_seen_and_single_ones_stand_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = make_conversions()
+
+    def look(figure, out, dpi) -> None:
+        rates, lanes, *_ = figure.axes
+        (line,) = [line for line in rates.get_lines() if line.get_label() == "rate so far"]
+        assert max(line.get_ydata()) < 0.5
+        assert rates.get_ylim()[1] < 1.2 * max(line.get_ydata())
+        assert lanes.get_yticklabels()[0].get_text().endswith("heard")
+        assert find_overlaps(figure) == []
+
+    monkeypatch.setattr(drawing, "save_page", look)
+    draw_study(read_study_view(study), Path("unused.png"))
+    assert "Belief about the rate" in read_texts(read_study_view(study))
+
+
+def test_the_people_of_a_day_are_one_dot_whatever_they_were_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = make_counted()
+    first = [trial for trial in study.trials() if trial.asked_at == study.trial(1).asked_at]
+    share = sum(trial.converted or 0 for trial in first) / sum(trial.shown or 0 for trial in first)
+    study.fail(42, "lost")
+
+    def look(figure, out, dpi) -> None:
+        (dots,) = [line for line in figure.axes[0].get_lines() if line.get_label() == "share of a day"]
+        assert len(dots.get_xdata()) == 7
+        assert dots.get_ydata()[0] == pytest.approx(share)
+        assert find_overlaps(figure) == []
+
+    monkeypatch.setattr(drawing, "save_page", look)
+    draw_study(read_study_view(study), Path("unused.png"))

@@ -177,12 +177,16 @@ def test_of_conversions_the_best_is_a_rate_and_no_outcome_is_drawn_on_the_belief
     assert np.max(piece.high) <= 1.0
 
 
-def test_people_who_were_counted_are_shown_as_the_share_of_their_day() -> None:
-    view = read_study_view(make_counted())
+def test_people_who_were_counted_are_shown_as_the_share_of_all_days_of_a_query() -> None:
+    study = make_counted()
+    view = read_study_view(study)
     assert view.counts == {"counted": 42}
-    piece = view.slices[0]
-    assert len(piece.heard) == 42
-    assert np.max(piece.heard[:, 1]) < 0.2
+    days = [t for t in study.trials() if t.params["discount"] == 0.15 and t.context == {"segment": "new"}]
+    share = sum(day.converted or 0 for day in days) / sum(day.shown or 0 for day in days)
+    heard = view.slices[0].heard
+    assert len(days) == 7
+    assert len(heard) == 6
+    assert any(at == 0.15 and value == share for at, value, _ in heard)
 
 
 def test_what_was_run_outside_the_ranges_is_counted_and_not_drawn_on_the_belief() -> None:

@@ -106,7 +106,8 @@ class StudyColumns:
     @classmethod
     def of(cls, study: Study, more: Iterable[str], mapped: Sequence[str] = ()) -> StudyColumns:
         """The columns of a study and `more`; `mapped` are the words of --map."""
-        known = tuple(dict.fromkeys([*list_columns(study), *more]))
+        people = COUNT_FIELDS if study.settings.outcomes == "conversion" else ()
+        known = tuple(dict.fromkeys([*list_columns(study), *more, *people]))
         renamed = parse_pairs(mapped, "--map")
         for title, column in renamed.items():
             if column and column not in known:
@@ -163,6 +164,9 @@ class Sheet:
     rows: Iterator[FileRow]
     extra: tuple[str, ...] = ()  # titles of columns that mean nothing here
     left_out: tuple[str, ...] = ()  # titles of columns that --map leaves out
+    titles: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()  # the column of each title; empty where it means none
+    where: str = ""  # the place of the titles, for messages
 
 
 def open_sheet(path: Path, errors: LineErrors, columns: TableColumns, required: Iterable[str] = ()) -> Sheet:
@@ -181,7 +185,8 @@ def open_sheet(path: Path, errors: LineErrors, columns: TableColumns, required: 
     unknown = {i: title for i, (title, column) in enumerate(pairs) if not column}
     extra = {i: title for i, title in unknown.items() if title not in columns.renamed}
     rows = _read_rows(lines, errors, found, extra, zoned, numbers)
-    return Sheet(rows, tuple(extra.values()), tuple(title for i, title in unknown.items() if i not in extra))
+    left_out = tuple(title for i, title in unknown.items() if i not in extra)
+    return Sheet(rows, tuple(extra.values()), left_out, tuple(titles), tuple(found), f"{path}:{line}")
 
 
 def _find_columns(where: str, titles: Sequence[str], columns: TableColumns, required: Iterable[str]) -> list[str]:

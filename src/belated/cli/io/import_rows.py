@@ -20,7 +20,7 @@ from belated.cli.io.count_rows import counts_people, import_counts
 from belated.cli.io.edits import Edit, collect_past, find_edits, has_ended, is_same_trial, refuse_edits
 from belated.cli.io.files import FileRow, LineErrors
 from belated.cli.io.history import HistoryStep, collect_steps, find_missing, find_untold, repeat_event
-from belated.cli.io.rows import TABLES, TrialIdentity, TrialRow, identify, make_key, open_rows, parse_row
+from belated.cli.io.rows import IMPORTED, TABLES, TrialIdentity, TrialRow, identify, make_key, open_rows, parse_row
 from belated.errors import InvalidInput
 from belated.record.events import NAMES, Asked
 from belated.record.signing import NOBODY, Signature
@@ -161,16 +161,13 @@ def import_rows(
     events = study.events()
     trials, before, queue = study.trials(), collect_steps(events), StepQueue(study, errors)
     imported = {event.key: event.number for event in events if isinstance(event, Asked) and event.key is not None}
-    here: dict[TrialIdentity, list[int]] = {}
-    for trial in trials:
-        for identity in list_identities(trial):
-            here.setdefault(identity, []).append(trial.number)
+    here = TrialsHere(trials, imported if any(row.key for row in rows) else {})
     repeats, edits, past = Counter[str](), list[Edit](), collect_past(events)
     last, known, now, far = len(trials), 0, study.clock(), count_outside(study)
     for i, row in enumerate(rows):
         queue.run_until(last + 1)
         with errors.collect(row.line):
-            number = find_here(row, trials, here)
+            number = here.find(row)
             if number is None:
                 number = find_or_add(study, row, make_key(row, repeats), imported, by)
             if number <= last:
@@ -235,17 +232,53 @@ def list_identities(trial: Trial) -> list[TrialIdentity]:
     return [identify(trial, params) for params in (trial.params, trial.asked_params) if params is not None]
 
 
-def find_here(row: TrialRow, trials: Sequence[Trial], here: Mapping[TrialIdentity, list[int]]) -> int | None:
-    """The number of the trial that a row is about, if it is here: by its number and when it was asked, else by what was
-    asked and when. `here` has those that no row was about yet."""
-    number = row.number
-    if number is not None and number <= len(trials) and is_same_trial(row, trials[number - 1]):
-        for identity in list_identities(trials[number - 1]):
-            if number in here[identity]:
-                here[identity].remove(number)
+class TrialsHere:
+    """The trials that rows may be about, each by what was asked and when: the next one of those that are alike."""
+
+    def __init__(self, trials: Sequence[Trial], imported: Mapping[str, int]) -> None:
+        self.trials, self.imported = trials, imported
+        self._found: set[int] = set()
+        self._alike: dict[TrialIdentity, list[int]] = {}
+        for trial in reversed(trials):
+            for identity in list_identities(trial):
+                self._alike.setdefault(identity, []).append(trial.number)
+        keys = {number: key for key, number in imported.items()}
+        self._without_key = {
+            identity: leave_out_keyed([trials[number - 1] for number in numbers], keys)
+            for identity, numbers in (self._alike if imported else {}).items()
+        }
+
+    def find(self, row: TrialRow) -> int | None:
+        """The number of the trial that a row is about, if it is here: by its key, by its number and when it was asked,
+        else by what was asked and when. A row with a key is never about a trial that came with another one."""
+        number = self._find_number(row)
+        if number is not None:
+            self._found.add(number)
         return number
-    same = here.get(identify(row))
-    return same.pop(0) if same else None
+
+    def _find_number(self, row: TrialRow) -> int | None:
+        if row.key and (known := self.imported.get(f"{IMPORTED}{row.key}")) is not None:
+            trial = self.trials[known - 1]
+            return known if (trial.params, trial.context) == (row.params, row.context) else None
+        number = row.number
+        if number is not None and number <= len(self.trials) and is_same_trial(row, self.trials[number - 1]):
+            return number
+        same = (self._without_key if row.key and self.imported else self._alike).get(identify(row), [])
+        while same:
+            if (found := same.pop()) not in self._found:
+                return found
+        return None
+
+
+def leave_out_keyed(alike: Sequence[Trial], keys: Mapping[int, str]) -> list[int]:
+    """The numbers of those that were not imported with the key of a row; one that was made of its content is none."""
+    made: set[str] = set()
+    repeats = Counter[str]()
+    if any(trial.number in keys for trial in alike):
+        for trial in alike:
+            row = TrialRow(line=0, params=trial.params, context=trial.context, asked_at=trial.asked_at)
+            made.add(make_key(row, repeats))
+    return [n for n in (trial.number for trial in alike) if not keys.get(n, "").startswith(IMPORTED) or keys[n] in made]
 
 
 def find_or_add(study: Study, row: TrialRow, key: str, imported: Mapping[str, int], by: str | None) -> int:

@@ -50,7 +50,7 @@ from belated.learner.arrays import Array
 from belated.record.events import Asked, Counted, Event, Failed, Told
 from belated.results import FAILURES, Failure
 from belated.space.encoding import Space
-from belated.validation import format_value, freeze, require_number, require_time, require_whole
+from belated.validation import format_names, format_value, freeze, require_number, require_time, require_whole
 
 TABLES = (".csv", ".xlsx")
 LINES = (".jsonl", ".ndjson")
@@ -227,8 +227,25 @@ def open_rows(study: Study, path: Path, errors: LineErrors, mapped: Sequence[str
         if mapped:
             raise InvalidInput("--map belongs to a table; JSON lines have the names of belated export")
         return Sheet(read_json_lines(path, errors))
-    people = COUNT_FIELDS if study.settings.outcomes == "conversion" else ()
-    return open_sheet(path, errors, StudyColumns.of(study, [*ALIASES, "key", "remark", *people], mapped))
+    sheet = open_sheet(path, errors, StudyColumns.of(study, [*ALIASES, "key", "remark"], mapped))
+    refuse_missing_columns(study, sheet)
+    return sheet
+
+
+def refuse_missing_columns(study: Study, sheet: Sheet) -> None:
+    """Refuse rows that count people where a column that all of them need is not there: said once, not of every row."""
+    named = [map_columns(study.settings.space.names, "params.")]
+    if study.settings.context is not None:
+        named.append(map_columns(study.settings.context.names, "context."))
+    coordinates = dict.fromkeys(name for columns in named for name in columns.values())
+    counted = [name for name in COUNT_FIELDS[:3] if name not in coordinates]
+    if study.settings.outcomes != "conversion" or not set(counted) & set(sheet.found):
+        return
+    there = {name for columns in named for column, name in columns.items() if column in sheet.found}
+    missing = [name for name in coordinates if name not in there] + [n for n in counted if n not in sheet.found]
+    if missing:
+        rule = f"there must be a column {' and '.join(missing)}, as rows that count people have"
+        raise InvalidInput(f"{sheet.where}: {rule} (got {format_names(sheet.titles)})")
 
 
 def check_ending(path: Path) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from belated import Receipt, Study
+from belated import Receipt, Study, Trial
 from belated.cli.io.cells import parse_decimal, parse_time, parse_whole
 from belated.cli.io.columns import StudyColumns, open_sheet
 from belated.cli.io.files import LineErrors
@@ -78,6 +78,7 @@ def _tell_rows(study: Study, path: Path, signature: Signature, mapped: Sequence[
             elif "value" in cells:
                 waiting.append(OutcomeLine(row.line, _read_outcome(number, cells)))
             else:
+                refuse_new_counts(study.trial(number), cells)
                 counts["empty"] += 1
         if len(waiting) == PART:
             tell_waiting()
@@ -92,6 +93,13 @@ def _tell_rows(study: Study, path: Path, signature: Signature, mapped: Sequence[
         flags=tuple(flags),
         left_out=sheet.extra,
     )
+
+
+def refuse_new_counts(trial: Trial, cells: Mapping[str, str]) -> None:
+    """Refuse counts of people that are not those on record: they are no outcome."""
+    told = tuple(cells.get(name) for name in ("shown", "converted"))
+    if told not in ((None, None), (str(trial.shown), str(trial.converted))):
+        raise InvalidInput("counts of people are stated by belated import, not told")
 
 
 def _read_outcome(number: int, cells: Mapping[str, str]) -> dict[str, Any]:

@@ -41,35 +41,64 @@ LANE, AIR = 0.24, 0.06  # the height of a lane, and what is between the outcomes
 BEST: dict[str, Any] = {"color": BLUE, "linewidth": 1.5, "drawstyle": "steps-post", "alpha": 0.9}
 TAIL: dict[str, Any] = {"linewidth": 0.8, "alpha": 0.55}
 FLOOR: dict[str, Any] = {"color": SOFT, "linewidth": 0.9, "linestyle": (0, (1, 1.6)), "zorder": 1}
-LANES = {"pending": PENDING, "expired": EXPIRED, "infeasible": FAILED, "lost": FAILED, "withdrawn": FAILED}
+CAME = ("heard", "late")
+LANES = {
+    "heard": HEARD,
+    "late": LATE,
+    "pending": PENDING,
+    "expired": EXPIRED,
+    "infeasible": FAILED,
+    "lost": FAILED,
+    "withdrawn": FAILED,
+}
 
 
 def find_lanes(view: HistoryView) -> list[tuple[str, Array]]:
     """Trials without an outcome: a lane for each kind, with the times at which they were asked."""
     kinds = np.array([trial.failure or trial.status for trial in view.trials])
-    return [(name, view.asked[kinds == name]) for name in LANES if np.any(kinds == name)]
+    silent = [name for name in LANES if name not in CAME]
+    return [(name, view.asked[kinds == name]) for name in silent if np.any(kinds == name)]
+
+
+def find_all_lanes(view: HistoryView) -> list[tuple[str, Array]]:
+    """The same, and lanes of single conversions, with the times at which they were heard: one beside silence is no
+    rate."""
+    if not view.conversions:
+        return find_lanes(view)
+    kinds = np.array([trial.status for trial in view.trials])
+    return [(name, view.told[kinds == name]) for name in CAME if np.any(kinds == name)] + find_lanes(view)
+
+
+def gather_days(view: HistoryView) -> tuple[Array, Array]:
+    """The days whose people were counted, and the share of all of them who converted."""
+    days = [(at, t.shown, t.converted) for at, t in zip(view.told, view.trials, strict=True) if t.status == "counted"]
+    at, shown, converted = np.array(days, dtype=float).reshape(-1, 3).T
+    each, place = np.unique(at, return_inverse=True)
+    return each, np.bincount(place, converted, len(each)) / np.bincount(place, shown, len(each))
 
 
 def measure_lanes(view: StudyView) -> float:
     """How much height the lanes take."""
-    lanes = len(find_lanes(view))
+    lanes = len(find_all_lanes(view))
     return AIR + LANE * lanes if lanes else 0.0
 
 
 def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
-    """Each outcome when it was heard, with a tail back to when it was asked; below, trials without one."""
-    axes, lanes = page.axes(box.left, box.top, box.wide, box.high), find_lanes(view)
+    """Each outcome when it was heard, with a tail back to when it was asked; below, trials without one. Of conversions
+    the rate and the share of each day; below, single ones."""
+    axes, lanes = page.axes(box.left, box.top, box.wide, box.high), find_all_lanes(view)
     unit, name = choose_unit(view.now) if view.dated else (1.0, "rounds")
     asked, told, now = view.asked / unit, view.told / unit, view.now / unit
     y = list_outcomes(view)
     late = np.array([trial.status == "late" for trial in view.trials], dtype=bool)
     there, drawn = np.isfinite(told), find_drawn_outcomes(view, y)
     timed = np.array([trial.has_delay for trial in view.trials], dtype=bool)
-    counted = view.count("counted") > 0
+    days = gather_days(view)
     says = "when it was heard; tail: since it was asked"
-    if counted:
-        both = "when it was heard; of people counted by day: their share"
-        says = both if np.any(timed) else "of the people of a day, by the day"
+    if view.conversions:
+        drawn, says = np.zeros(len(y), dtype=bool), "the rate so far; below, when each conversion was heard"
+    if len(days[0]):
+        says = "the rate so far, and that of each day"
     write_headline(axes, clip_text(view.title, 28), says)
     if np.any(there):
         at, line = compute_progress(view, y, view.asked, view.told)
@@ -79,8 +108,11 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
                 waited = mask & timed  # an outcome that was added with its query was not waited for
                 axes.hlines(y[waited], asked[waited], told[waited], color=colour, **TAIL)
                 axes.plot(told[mask], y[mask], **marks, label=word, zorder=4)
-        mark_amended(axes, view, told, y)
-        values, floor = [*y[there]], view.floor
+        if len(days[0]):
+            axes.plot(days[0] / unit, days[1], **HEARD, label="share of a day", zorder=4)
+        if not view.conversions:
+            mark_amended(axes, view, told, y)
+        values, floor = [*line, *days[1]] if view.conversions else [*y[there]], view.floor
         if floor.value is not None and (floor.stated or floor.used):
             values.append(floor.value)
             label = "floor" if floor.stated else "worst heard, as floor"
@@ -100,7 +132,7 @@ def draw_outcomes(page: StudyPage, box: Box, view: StudyView) -> None:
         axes.spines["bottom"].set_visible(False)
         axes = draw_lanes(page, box, axes, lanes, unit)
     when = f"{name} since {format_start(view)}" if view.dated else name_rounds(view)
-    asked_then = "  (without an outcome: when it was asked)" if lanes and page.wide > NARROW else ""
+    asked_then = "  (without an outcome: when it was asked)" if find_lanes(view) and page.wide > NARROW else ""
     axes.set_xlabel(f"{when}{asked_then}", labelpad=3)
     fit_ticks(axes, box.wide, whole=not view.dated)
     if not view.trials:

@@ -118,7 +118,7 @@ def list_notes(view: StudyView) -> list[str]:
 def list_thinned(view: StudyView) -> list[str]:
     """How many outcomes are drawn, where it is not all of them."""
     heard, near = int(np.sum(np.isfinite(view.told))), max([0, *(len(piece.heard) for piece in view.slices)])
-    drawn = [f"{MOST_OUTCOMES:,} of {heard:,} over time"] if heard > MOST_OUTCOMES else []
+    drawn = [f"{MOST_OUTCOMES:,} of {heard:,} over time"] if heard > MOST_OUTCOMES and not view.conversions else []
     drawn += [f"{MOST_NEAR:,} of {near:,} beside the belief"] if near > MOST_NEAR else []
     words = f"Outcomes drawn: {' and '.join(drawn)}: the newest, the best or nearest, and some of the others."
     return [words] if drawn else []

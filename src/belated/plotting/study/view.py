@@ -27,7 +27,7 @@ from belated.settings import Settings
 from belated.space.encoding import Space
 from belated.space.parameters import Choice, Integer, Parameter, Real
 from belated.space.points import Points
-from belated.validation import Params, make_key
+from belated.validation import Params, freeze, make_key
 
 GRID = 161  # points of a curve
 DOTS = 12  # an integer with at most this many values is drawn as dots
@@ -139,8 +139,9 @@ class HistoryView:
 
     @property
     def named(self) -> str:
-        """What is believed about: f, or what the outcome is called."""
-        return self.study.settings.outcome_label if self.study.settings.outcome_name else "f"
+        """What is believed about: f, or what the outcome is called; of conversions the rate."""
+        settings = self.study.settings
+        return settings.outcome_label if settings.outcome_name else "the rate" if self.conversions else "f"
 
     def count(self, status: str) -> int:
         return sum(trial.status == status for trial in self.trials)
@@ -403,9 +404,12 @@ class HeardRows:
 
 
 def read_heard_rows(settings: Settings, trials: Sequence[Trial], here: Params, context: Params | None) -> HeardRows:
-    """What was heard; of conversions the counts alone, since a single one beside silence says no rate."""
-    known = [t for t in trials if t.status == "counted" or settings.outcomes == "real"]
-    found = [(trial, value) for trial in known if (value := find_value(trial)) is not None]
+    """What was heard; of conversions the counts alone, since a single one beside silence says no rate: the share of all
+    people who were shown a query in a context, on whatever day."""
+    if settings.outcomes == "conversion":
+        found = list_shares(trials)
+    else:
+        found = [(trial, value) for trial in trials if (value := find_value(trial)) is not None]
     heard, values = [trial for trial, _ in found], [value for _, value in found]
     spaces = [settings.space] if settings.context is None else [settings.context, settings.space]
 
@@ -421,6 +425,16 @@ def read_heard_rows(settings: Settings, trials: Sequence[Trial], here: Params, c
         here=encode([here], [context])[0],
         listed=np.concatenate(listed),
     )
+
+
+def list_shares(trials: Sequence[Trial]) -> list[tuple[Trial, float]]:
+    """Of each query and context that people were counted at, the newest day and the share of all days."""
+    days: dict[object, list[Trial]] = {}
+    for trial in trials:
+        if trial.status == "counted" and trial.shown:
+            days.setdefault((freeze(trial.params), freeze(trial.context)), []).append(trial)
+    shares = [sum(t.converted or 0 for t in alike) / sum(t.shown or 0 for t in alike) for alike in days.values()]
+    return [(alike[-1], share) for alike, share in zip(days.values(), shares, strict=True)]
 
 
 def list_values(kind: Parameter) -> list[Any]:
