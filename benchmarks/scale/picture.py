@@ -18,7 +18,7 @@ from belated.plotting.style import (
     write_headline,
 )
 from benchmarks.scale.kept import ENTRANTS, ScaleRow
-from benchmarks.scale.report import add_amortised
+from benchmarks.scale.report import TITLES, add_amortised
 from benchmarks.scale.worlds import WORLDS
 
 COLOURS = dict(zip(ENTRANTS, ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#CC79A7", "#6F6F6F"), strict=True))
@@ -48,7 +48,8 @@ def draw(rows: Sequence[ScaleRow], path: Path) -> None:
             for axis in (axes.xaxis, axes.yaxis):
                 label_powers(axis)
             axes.grid(alpha=0.25)
-            write_headline(axes, world, "CPU ms of an ask, with its share of fits", SOFT if not lines else "#1F1F1F")
+            colour = "#1F1F1F" if lines else SOFT
+            write_headline(axes, TITLES[world], "CPU ms of an ask, with its share of fits", colour)
         for axes in panels[1]:
             axes.set_xlabel("trials")
         page.subplots_adjust(left=0.06, right=0.98, bottom=0.08, top=0.9, hspace=0.32, wspace=0.08)

@@ -92,13 +92,13 @@ def format_table(lines: Sequence[ScaleLine]) -> str:
     return "\n\n".join(parts)
 
 
-def format_markdown(rows: Sequence[ScaleRow], entrants: Sequence[str] = ENTRANTS) -> str:
-    """CPU milliseconds of an ask, with its share of fits, as the pages have them: entrants by sizes, and how it grows."""
+def format_markdown(rows: Sequence[ScaleRow]) -> str:
+    """CPU milliseconds of an ask, with its share of fits, as the pages have them: by size, and how they grow."""
     sizes = sorted({row.n for row in rows})
     out = ["| | " + " | ".join(f"n = {n:,}" for n in sizes) + " | grows as |", "|---" * (len(sizes) + 2) + "|"]
     lines = {(line.section, line.subject): line for line in list_lines(rows)}
     for world in WORLDS:
-        for entrant in entrants:
+        for entrant in ENTRANTS:
             found = [lines.get((world, f"{entrant}, {n:,}")) for n in sizes]
             if any(found):
                 growth = lines.get((world, f"{entrant}: exponent of n"))

@@ -186,7 +186,7 @@ def test_the_table_has_every_number_and_the_exponents():
     assert len(text.splitlines()) == 6
     assert "0.500" in text
     belated, optuna = report.format_markdown(rows).splitlines()[-2:]
-    assert belated.endswith("| n^0.26 |")
+    assert belated.endswith("| n^0.41 |")
     assert optuna.endswith(" | – | – |  |")
 
 
