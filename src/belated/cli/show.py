@@ -106,6 +106,7 @@ def summarize_study(study: Study) -> dict[str, Any]:
         "patience": str(study.settings.patience),
         "algorithm": study.settings.algorithm.name,
         "counts": study.counts(),
+        **count_people(study),
         "fit_note": study.fit_note,
         "best": None if best is None else asdict(best),
         "closed": study.closed,
@@ -114,6 +115,14 @@ def summarize_study(study: Study) -> dict[str, Any]:
         "created_by": study.settings.created_by,
         "writers": study.writers,
     }
+
+
+def count_people(study: Study) -> dict[str, int]:
+    """How many people were counted by day, and how many of them have converted; nothing where nobody was."""
+    if not study.counts()["counted"]:
+        return {}
+    days = study.trials(status="counted")
+    return {"shown": sum(day.shown or 0 for day in days), "converted": sum(day.converted or 0 for day in days)}
 
 
 def format_origin(summary: dict[str, Any]) -> list[str]:
@@ -139,6 +148,7 @@ def add_age(trial: Trial, now: float, last: int) -> dict[str, Any]:
 
 def format_headline(study: Study, summary: dict[str, Any]) -> str:
     counts = [f"{count} {status}" for status, count in summary["counts"].items() if count]
+    counts += [f"{summary['converted']:,} of {summary['shown']:,} people converted"] if "shown" in summary else []
     patience = study.settings.patience
     yet = " (none in force yet)" if patience.auto and math.isinf(patience.m) else ""
     counting = ", every query counts" if study.settings.regret == "cumulative" else ""
@@ -205,7 +215,7 @@ def format_trials(study: Study, trials: Sequence[Trial], now: float, last: int) 
         return []
     names = study.settings.space.names
     around = () if study.settings.context is None else study.settings.context.names
-    rounds = not study.settings.patience.by_clock
+    rounds, by_day = not study.settings.patience.by_clock, any(trial.shown is not None for trial in trials)
     rows, flags = [], []
     for trial in trials:
         flag = "" if trial.outcome is None else study.settings.objective.flag(trial.outcome)
@@ -220,10 +230,17 @@ def format_trials(study: Study, trials: Sequence[Trial], now: float, last: int) 
                 trial.failure or trial.status,
                 format_duration(waited) if waits else "",
                 *([] if not rounds else [str(in_rounds)] if waits else [""]),
+                *([] if not by_day else [""] if trial.shown is None else [format_day(trial.asked_at)]),
                 trial.describe_outcome() + (" !" if flag else ""),
                 *(format_value(trial.params[name]) for name in names),
                 *(format_value((trial.context or {}).get(name)) for name in around),
             ]
         )
-    titles = ["trial", "status", "waited", *(["rounds"] if rounds else []), "outcome", *names, *around]
+    titles = ["trial", "status", "waited", *(["rounds"] if rounds else []), *(["day"] if by_day else [])]
+    titles += ["outcome", *names, *around]
     return ["", format_table(titles, rows), *flags]
+
+
+def format_day(at: float) -> str:
+    """When a day began, for people: its date."""
+    return format_moment(at).removesuffix(" 00:00")

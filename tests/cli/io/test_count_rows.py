@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,12 @@ def test_a_later_file_states_the_days_anew() -> None:
     Path("later.csv").write_text(COUNTS.replace("500,12", "500,15"))
     assert "4 days counted anew" in invoke("import", "later.csv", "--as-of", "2026-03-04").stdout
     shown = invoke("show").stdout
-    assert "4 counted" in shown
-    assert "15 of 500" in shown
+    people = [(trial.shown, trial.converted) for trial in open_lab().trials()]
+    told = sum(converted for _, converted in people)
+    assert f"4 counted, {told} of {sum(n for n, _ in people):,} people converted;" in shown
+    assert re.search(r"1 +counted +2026-03-01 +15 of 500 ", shown)
+    plain = run_json("show")
+    assert (plain["shown"], plain["converted"]) == (sum(n for n, _ in people), told)
     assert [(trial.shown, trial.converted) for trial in open_lab().trials()] == [
         (500, 15),
         (480, 21),
