@@ -4,9 +4,10 @@ x lies in [0, 1], in three segments; the window is 7 days, and what came is told
 (x, segment) are looked at on some days, and pooled over seeds.
 
 spread   queries lie evenly. The law that tests/laws/test_conversion_coverage.py asserts.
-chosen   a study under `fading` asks, hour by hour; looked at are 40 pairs from everywhere, and 40 that it asked.
+chosen   a study under `fading` asks, hour by hour; looked at are 40 pairs from everywhere, and then 40 that it asked.
 
-python -m benchmarks.coverage prints both, as Markdown; --worlds, --seeds and --days say how much of it.
+python -m benchmarks.coverage --queries spread (or chosen) prints the table, as Markdown; --worlds, --seeds and --days say how
+much of it.
 """
 
 from __future__ import annotations
@@ -291,12 +292,10 @@ def pool(looks: Sequence[Look]) -> Look:
     return Look(float(covered), float(width), float(beta_width), round(told))
 
 
-def print_row(name: str, looks: Sequence[Look]) -> None:
-    """Coverage of each day, and the width as a share of Beta(1, 1)'s."""
-    print(
-        "| " + " | ".join([name, *(f"{k.covered:.2f} ({k.width / k.beta_width:.2f})" for k in looks)]) + " |",
-        flush=True,
-    )
+def print_row(name: str, days: Sequence[Sequence[Look]]) -> None:
+    """Of each day coverage, and the width as a share of Beta(1, 1)'s; one or two looks a day."""
+    cells = [", ".join(f"{k.covered:.2f} ({k.width / k.beta_width:.2f})" for k in looks) for looks in days]
+    print("| " + " | ".join([name, *cells]) + " |", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -311,13 +310,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         world = WORLDS[number]
         if chosen.queries == "spread":
             runs = [dict(look_at_spread(world, seed, chosen.days)) for seed in range(chosen.seeds)]
-            print_row(str(world), [pool([run[day] for run in runs]) for day in chosen.days])
+            print_row(str(world), [[pool([run[day] for run in runs])] for day in chosen.days])
             continue
         both = [
             {day: looks for day, *looks in look_at_chosen(world, seed, chosen.days)} for seed in range(chosen.seeds)
         ]
-        for which, where in enumerate(("everywhere", "where it asked")):
-            print_row(f"{world}, {where}", [pool([run[day][which] for run in both]) for day in chosen.days])
+        pooled = [[pool([run[day][which] for run in both]) for which in (0, 1)] for day in chosen.days]
+        print_row(str(world), pooled)
 
 
 if __name__ == "__main__":
