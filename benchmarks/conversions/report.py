@@ -19,14 +19,18 @@ What an entrant did not choose within its CPU time counts as random: (3.5 d) say
 
 def share_table(found: ByWorld, seeds: Collection[int]) -> str:
     """Mean shares, a row per entrant and a column per world, by mean rank."""
-    rows = [["", "mean rank", "above random", *found, "version"]]
+    rows = [["", "mean rank", "above random", *found]]
     for name, rank in mean_ranks(found, seeds).items():
         runs = [[everyone[name][seed] for seed in seeds] for everyone in found.values()]
         above = np.mean([np.mean([row.above_random for row in of]) for of in runs])
-        versions = sorted({row.version.rpartition(" ")[0] for of in runs for row in of})  # without the mark
-        words = ", ".join(filter(None, versions))
-        rows.append([name, with_error(rank, 2), f"{above:.3f}", *map(show_share, runs), words])
+        rows.append([name, with_error(rank, 2), f"{above:.3f}", *map(show_share, runs)])
     return markdown(rows)
+
+
+def describe_versions(found: ByWorld, names: Collection[str]) -> str:
+    """Which versions of others' packages took part, without the marks of the code around them."""
+    rows = (row for everyone in found.values() for name in names for row in everyone[name].values())
+    return "Versions: " + ", ".join(sorted({row.version.rpartition(" ")[0] for row in rows} - {""})) + "."
 
 
 def show_share(rows: Sequence[Row]) -> str:
@@ -70,7 +74,7 @@ def report(
     shown = list(mean_ranks(found, first))
     if not shown:
         return "Nothing to compare: nobody has a run of every world and seed."
-    parts = [protocol, share_table(found, first), RULES, daily_table(found, first)]
+    parts = [protocol, share_table(found, first), describe_versions(found, shown), RULES, daily_table(found, first)]
     if standings:
         parts.append(standing_table(standings))
         parts.append("The best of the others is picked on the first seeds and met on later ones; one-sided 95 % bound.")

@@ -15,6 +15,7 @@ from benchmarks.conversions import kept, report, standings
 from benchmarks.conversions.campaign import Job, Run
 from benchmarks.conversions.entrants import entrants
 from benchmarks.conversions.kept import Row
+from benchmarks.regret.entrants import ROOT
 from benchmarks.regret.ranks import Mean, bounds
 from benchmarks.rows import append_row
 
@@ -168,7 +169,7 @@ def test_the_command_runs_prints_and_writes(tmp_path, capsys):
     )
     printed = capsys.readouterr().out
     assert "2 of 9 worlds, 1 of 28 days, seeds 0 to 1 for all, 10 to 11 for ours" in printed
-    assert "|  | mean rank | above random | banners | offers | version |" in printed
+    assert "|  | mean rank | above random | banners | offers |" in printed
     assert "| banners | default (floor) | " in printed
     assert "| 2 | " in printed
     rows = kept.read(out)
@@ -209,3 +210,23 @@ def test_errors_and_nothing_to_compare_are_said():
     found = standings.sort_rows([row(note="ArithmeticError: singular")])
     assert report.notes(found) == f"banners, {OURS}, seed 0: ArithmeticError: singular"
     assert report.report(standings.sort_rows([]), range(2), [], [], "").startswith("Nothing to compare")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/default.md"])
+def test_the_pages_have_the_shares_that_are_kept(page):
+    found = standings.sort_rows(kept.read(command.OUT))
+    shares = report.share_table(found, range(command.PICKED)).splitlines()
+    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
+    start = lines.index(shares[0])
+    shown = lines[start : lines.index("", start)]
+    assert len(shown) >= 6
+    assert set(shown) <= set(shares)
+
+
+def test_the_page_has_the_standings_that_are_kept():
+    found = standings.sort_rows(kept.read(command.OUT))
+    after = range(command.PICKED, command.PICKED + command.AFTER)
+    own = [one.name for one in entrants().values() if one.own]
+    every = standings.compare(found, own, range(command.PICKED), after)
+    lines = set((ROOT / "docs" / "default.md").read_text(encoding="utf-8").splitlines())
+    assert set(report.standing_table(every).splitlines()) <= lines
