@@ -6,8 +6,8 @@ x lies in [0, 1], in three segments; the window is 7 days, and what came is told
 spread   queries lie evenly. The law that tests/laws/test_conversion_coverage.py asserts.
 chosen   a study under `fading` asks, hour by hour; looked at are 40 pairs from everywhere, and then 40 that it asked.
 
-python -m benchmarks.coverage --queries spread (or chosen) prints the table, as Markdown; --worlds, --seeds and --days say how
-much of it.
+python -m benchmarks.coverage --queries spread (or chosen) prints the table, as Markdown; --worlds, --seeds and --days
+say how much of it.
 """
 
 from __future__ import annotations
