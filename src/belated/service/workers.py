@@ -291,17 +291,12 @@ def run_jobs(pipe: Connection, url: str, do: DoJob, together: Together | None) -
         signal.signal(sent, signal.SIG_IGN)
     os.environ.pop(PERSON, None)
     studies = ServedStudies(url)
-    pipe.send("ready")
-    while True:
-        try:
+    with contextlib.suppress(EOFError, OSError):  # the server is gone
+        pipe.send("ready")
+        while True:
             jobs: list[Job] = pipe.recv()
-        except (EOFError, OSError):
-            break
-        answers = answer_together(studies, jobs, together) if together is not None and len(jobs) > 1 else None
-        try:
+            answers = answer_together(studies, jobs, together) if together is not None and len(jobs) > 1 else None
             pipe.send(answers or [answer_one(lambda: do(studies, job)) for job in jobs])  # noqa: B023
-        except (BrokenPipeError, OSError):
-            break
     studies.close()
 
 
