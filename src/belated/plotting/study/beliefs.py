@@ -217,7 +217,7 @@ def draw_legend(page: StudyPage, grid: PanelGrid, view: StudyView) -> None:
     faint = " (fainter: farther away)" if len(view.slices) > 1 and not view.slices[0].whole else ""
     handles: list[Any] = [
         Line2D([], [], **MEAN, color=BLUE, label="mean"),
-        Patch(**BAND, color=BLUE, label=f"90 % interval of {'the rate' if view.conversions else 'f'}"),
+        Patch(**BAND, color=BLUE, label="90 % interval" + ("" if view.conversions else " of f")),
         Line2D([], [], **HERE, label="recommended"),
     ]
     if any(len(piece.heard) for piece in view.slices):
