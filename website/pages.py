@@ -14,6 +14,7 @@ SHOWN = (
     "docs/images/*",
     "examples/*.*",
     "examples/notebooks/*.ipynb",
+    "benchmarks/conversions/conversions.png",
     "benchmarks/regret/regret.png",
     "benchmarks/scale/scale.png",
     "reproduction/*.md",
