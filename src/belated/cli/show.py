@@ -64,7 +64,7 @@ def show(
     study, now = open_study(url, name), time.time()
     oldest = 0.0 if older_than is None else parse_duration(older_than, "--older-than")
     most = None if every or (in_json and last is None) else last or SHOWN
-    wanted, summary = UNHEARD if pending else STATUSES, summarize_study(study)
+    wanted, summary = UNHEARD if pending else STATUSES, summarize_study(study) | count_people(study)
     if older_than is None:
         trials, found = study.trials(status=wanted, last=most), sum(summary["counts"][status] for status in wanted)
     else:
@@ -106,7 +106,6 @@ def summarize_study(study: Study) -> dict[str, Any]:
         "patience": str(study.settings.patience),
         "algorithm": study.settings.algorithm.name,
         "counts": study.counts(),
-        **count_people(study),
         "fit_note": study.fit_note,
         "best": None if best is None else asdict(best),
         "closed": study.closed,
@@ -119,9 +118,9 @@ def summarize_study(study: Study) -> dict[str, Any]:
 
 def count_people(study: Study) -> dict[str, int]:
     """How many people were counted by day, and how many of them have converted; nothing where nobody was."""
-    if not study.counts()["counted"]:
-        return {}
     days = study.trials(status="counted")
+    if not days:
+        return {}
     return {"shown": sum(day.shown or 0 for day in days), "converted": sum(day.converted or 0 for day in days)}
 
 
