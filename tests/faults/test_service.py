@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -72,17 +73,25 @@ def test_optimize_loses_nothing_when_the_server_is_killed_and_comes_back(store: 
         study = make(server.url)
         study.ask()
         done: list[belated.Run] = []
+        calls, half, killed = itertools.count(1), threading.Event(), threading.Event()
+
+        def wait_for_the_kill(params: dict[str, float]) -> float:
+            if next(calls) > 30:  # the others go on: there are asks and tells under way
+                half.set()
+                assert killed.wait(60)
+            return measure(params)
 
         def work() -> None:
             with ThreadPoolExecutor(4) as threads:
-                done.append(study.optimize(measure, rounds=60, executor=threads, progress=False))
+                done.append(study.optimize(wait_for_the_kill, rounds=60, executor=threads, progress=False))
 
         run = threading.Thread(target=work)
         run.start()
-        time.sleep(1.0)
+        assert half.wait(60)
         server.kill()
+        killed.set()
+        time.sleep(0.5)  # so that calls find no server
         assert run.is_alive()
-        time.sleep(0.5)
     with start_server(store, "--open", port=port):
         run.join(120)
         assert not run.is_alive()

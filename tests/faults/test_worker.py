@@ -35,14 +35,13 @@ def test_a_slow_ask_is_not_starved_and_keeps_no_tell_waiting(url: str) -> None:
     study = fill(url)
     numbers: list[int] = []
     others = [Thread(target=lambda: numbers.append(Study.open(url, NAME).ask().number)) for _ in range(2)]
-    with running(url, "slow", "1.5") as worker:
+    with running(url, "slow", "4") as worker:
         worker.go()
         worker.wait_for("asking")
-        started = time.monotonic()
         for other in others:
             other.start()
         assert study.tell(4, 0.5).number == 4
-        assert time.monotonic() - started < 1.0
+        assert study.rounds == 12  # nobody's ask is done yet
         for other in others:
             other.join()
     answer = worker.answer()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,13 @@ def wait(study: str, seconds: float) -> Job:
     return Job(study, "wait", {"seconds": seconds})
 
 
+def wait_until(said: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not said():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 def test_a_study_stays_with_its_process_as_long_as_that_is_free(pool: WorkerPool) -> None:
     who = Job("a", "who", {})
     first = pool.submit(who, "ask").result(60)
@@ -60,8 +67,8 @@ def test_a_study_stays_with_its_process_as_long_as_that_is_free(pool: WorkerPool
 def test_asks_of_one_study_are_done_in_order_and_too_many_are_refused(pool: WorkerPool) -> None:
     pool.submit(Job("a", "who", {}), "ask").result(60)
     done = list[int]()
-    pool.submit(wait("a", 0.3), "ask")
-    time.sleep(0.05)  # it is at work, and no longer waits
+    first = pool.submit(wait("a", 2.0), "ask")
+    wait_until(first.running)
     futures = [pool.submit(wait("a", 0.0), "ask") for _ in range(3)]
     for i, future in enumerate(futures):
         future.add_done_callback(lambda _, i=i: done.append(i))  # type: ignore[misc]
@@ -94,7 +101,7 @@ def test_a_process_that_dies_is_replaced_and_its_job_may_be_done_again(pool: Wor
 def test_closing_refuses_what_waits_and_finishes_what_runs(pool: WorkerPool) -> None:
     pool.submit(Job("a", "who", {}), "ask").result(60)
     running = pool.submit(wait("a", 0.5), "ask")
-    time.sleep(0.1)
+    wait_until(running.running)
     waiting = pool.submit(wait("a", 0.0), "ask")
     closing = threading.Thread(target=pool.close)
     closing.start()
@@ -114,8 +121,7 @@ def test_a_signal_to_the_whole_group_leaves_it_to_the_server_to_end_its_processe
 def test_closing_does_not_wait_for_what_takes_long(pool: WorkerPool) -> None:
     pool.submit(Job("a", "who", {}), "ask").result(60)
     lost = [pool.submit(wait(name, 60.0), "ask") for name in ("a", "b")]
-    while not all(future.running() for future in lost):
-        time.sleep(0.01)
+    wait_until(lambda: all(future.running() for future in lost))
     processes = pool.list_processes()
     begun = time.monotonic()
     pool.close()
@@ -140,8 +146,7 @@ def test_who_would_wait_too_long_is_refused_at_once(tmp_path: Path) -> None:
     slow = WorkerPool(studies, 1, do_something, most_waiting=64, longest_wait=1.5)
     slow.submit(wait("a", 1.0), "ask").result(60)
     taken = [slow.submit(wait("a", 1.0), "ask")]
-    while not taken[0].running():
-        time.sleep(0.01)
+    wait_until(taken[0].running)
     taken.append(slow.submit(wait("a", 0.0), "ask"))  # some second behind the first
     with pytest.raises(TooBusy, match=r"calls of this study wait for some \d+ s now") as no:
         slow.submit(wait("a", 0.0), "ask")
