@@ -237,6 +237,18 @@ def test_a_trial_of_counts_takes_no_outcome(place: Place) -> None:
     refusal(belated.AlreadyEnded, lambda: study.add_many([count(place, 0.0, 500, 13, 2 * DAY)]))
 
 
+def test_the_check_counts_conversions_of_people(tmp_path: Path) -> None:
+    place = Place(f"sqlite:///{tmp_path}/lab.db")
+    study = create(place)
+    study.add_many([count(place, 0.0, 500, 12, DAY), count(place, DAY, 400, 30, 2 * DAY)])
+    study.add_many([count(place, 0.0, 500, 19, 2 * DAY)])
+    assert check(str(place.url)).outcomes == 19 + 30
+    study.fail(2, "withdrawn")
+    report = check(str(place.url))
+    assert (report.ok, report.outcomes) == (True, 19)
+    place.disconnect()
+
+
 @pytest.mark.parametrize("algorithm", ["default", "GP-UCB-SDF"])
 def test_counts_say_what_their_people_would_have_said(place: Place, algorithm: str) -> None:
     """After the window a day of counts is as good as its people one by one."""

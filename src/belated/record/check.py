@@ -108,7 +108,7 @@ class CheckReport:
     studies: int = 0
     events: int = 0
     trials: int = 0
-    outcomes: int = 0  # in effect
+    outcomes: int = 0  # in effect; of people who are counted, the conversions
     refused: int = 0
     failed: int = 0
     amended: int = 0
@@ -290,9 +290,10 @@ def _check_events(state: State, events: Sequence[Event], flag: Flag, steps: Step
             flag("I7", number, str(error))
             return Counter(events=len(events))
     told = {number: end.outcome for number, end in read.ends.items() if end.outcome is not None}
-    now = max((v for event in events for k, v in _list_readings(event) if "at" in k), default=0.0)
+    now, converted = max((v for event in events for k, v in _list_readings(event) if "at" in k), default=0.0), 0
     for number in range(1, last + 1):
         trial, row = state.trial(number, now), state.rows[number - 1]
+        converted += (trial.converted or 0) if trial.failure is None else 0
         if (None if trial.outcome is None else (trial.outcome, trial.noise)) != told.get(number):
             flag("I5", number, f"its outcome must be {told.get(number)!r} (the state says {trial.outcome!r})")
         if number in told and row.judge_outcome(*told[number]) != "duplicate":
@@ -314,7 +315,7 @@ def _check_events(state: State, events: Sequence[Event], flag: Flag, steps: Step
     return Counter(
         events=len(events),
         trials=last,
-        outcomes=len(told),
+        outcomes=len(told) + converted,
         refused=kinds[Refused],
         failed=sum(end.outcome is None and end.failure is not None for end in read.ends.values()),
         amended=kinds[Amended],
