@@ -24,7 +24,7 @@ from benchmarks.conversions.entrants import entrants
 from benchmarks.conversions.peers import Campaign, Chooser, News
 from benchmarks.conversions.truth import Truth, draw_truth
 from benchmarks.conversions.visitors import Visitors, draw_visitors
-from benchmarks.conversions.worlds import WINDOW, WORLDS, Cube
+from benchmarks.conversions.worlds import EVERY, WINDOW, Cube
 from benchmarks.regret.entrants import Entrant
 
 
@@ -59,7 +59,7 @@ def run(job: Job) -> Run:
 
 def describe(name: str, truth: Truth) -> Campaign:
     """What an entrant is told of a world."""
-    world = WORLDS[name]
+    world = EVERY[name]
     if isinstance(world.shown, Cube):
         return Campaign(np.empty((0, 0)), world.shown.d, world.segments, WINDOW)
     known = truth.places if world.shown.features else np.empty((world.shown.count, 0))

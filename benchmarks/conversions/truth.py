@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belated.learner.arrays import Array
-from benchmarks.conversions.worlds import DAYS, WORLDS, Cube, Items, World
+from benchmarks.conversions.worlds import DAYS, EVERY, Cube, Items, World
 
 FREQUENCIES = 256
 GRID = {1: 2001, 2: 101}  # points along each side of a cube, where its best and its mean are looked for
@@ -67,7 +67,7 @@ def list_rates(truth: Truth, day: int) -> Array:
 @cache
 def draw_truth(name: str, seed: int) -> Truth:
     """The truth of a seed, drawn once per process."""
-    world = WORLDS[name]
+    world = EVERY[name]
     rng = np.random.default_rng([seed, crc32(name.encode()), 0])
     places = _draw_places(world.shown, rng)
     curves = [_draw_curves(world, places, rng) for _ in range(2 if world.drifts else 1)]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belated.learner.arrays import Array
-from benchmarks.conversions.worlds import DAYS, WORLDS
+from benchmarks.conversions.worlds import DAYS, EVERY
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Visitors:
 
 def draw_visitors(name: str, seed: int) -> Visitors:
     """The visitors of a seed."""
-    world = WORLDS[name]
+    world = EVERY[name]
     n = world.per_day * DAYS
     rng = np.random.default_rng([seed, crc32(name.encode()), 1])
     segments = rng.integers(world.segments, size=n)

@@ -115,3 +115,17 @@ WORLDS = {
     ),
     "feed": World(shown=Cube(2), segments=5, per_day=2000, delays=(Exponential(12),), low=0.01, high=0.12),
 }
+
+# Worlds that are not in the comparison: constants of the default are looked at in these (benchmarks/bounds.py).
+OTHERS = {
+    "six": World(shown=Items(6), segments=1, per_day=60, delays=(Exponential(24),), low=0.02, high=0.2),
+    "ten": World(shown=Items(10), segments=1, per_day=40, delays=(LogNormal(14),), low=0.05, high=0.3),
+    "twelve": World(shown=Items(12), segments=2, per_day=150, delays=(LogNormal(20),), low=0.02, high=0.15),
+    "thirty": World(shown=Items(30), segments=1, per_day=200, delays=(Exponential(20),), low=0.01, high=0.1),
+    "featured": World(
+        shown=Items(40, features=2), segments=1, per_day=100, delays=(Exponential(24),), low=0.01, high=0.1
+    ),
+    "line": World(shown=Cube(1), segments=1, per_day=60, delays=(LogNormal(14),), low=0.03, high=0.3),
+    "square": World(shown=Cube(2), segments=2, per_day=60, delays=(LogNormal(14),), low=0.05, high=0.4),
+}
+EVERY = WORLDS | OTHERS
