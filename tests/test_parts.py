@@ -174,6 +174,18 @@ def test_a_name_is_enough(tmp_path: Path) -> None:
     assert near.settings.algorithm.model.surrogate == Neighbours()
 
 
+@pytest.mark.parametrize("name", sorted(set(policies.__all__) - {"Policy", "Surface"}))
+def test_each_of_our_policies_is_stored_without_a_name_being_given(name: str, tmp_path: Path) -> None:
+    url, algorithm = f"sqlite:///{tmp_path}/lab.db", algorithms.custom("one policy", policy=getattr(policies, name)())
+    study = belated.Study.create(url, "s", space=SPACE, algorithm=algorithm, silence="unknown", seed=0, initial=3)
+    for trial in study.ask(n=3):
+        study.tell(trial, trial.params["x"])
+    again = belated.Study.open(url, "s")
+    assert again.settings == study.settings
+    assert again.ask() == study.trial(4)
+    assert study.replay(4).same
+
+
 def test_own_algorithms_and_silences_are_compared_by_name() -> None:
     study = belated.Study.create(space=belated.Points(np.linspace(0, 1, 9).tolist()), silence="unknown", seed=0)
     for _ in belated.simulate(study, lambda p: p["x"], delay=belated.delays.Fixed(2), rounds=8, seed=1):

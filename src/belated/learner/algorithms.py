@@ -288,7 +288,8 @@ NEEDED: dict[str, tuple[str, ...]] = {  # what an own part must have
     "surrogate": ("fit",),
 }
 POLICIES: dict[str, type[Policy]] = {
-    policy.__name__: policy for policy in (UCB, ThompsonSampling, UncertaintySampling, Greedy, LogEI, Overtaking)
+    policy.__name__: policy
+    for policy in (UCB, RelativeUCB, ThompsonSampling, UncertaintySampling, Greedy, LogEI, Overtaking)
 }
 reserve("policy", "default", *PAPER, *POLICIES)
 reserve("surrogate", "default", *PAPER)
