@@ -38,7 +38,7 @@ from belated.learner.confidence import Constant
 from belated.learner.policies import RelativeUCB, ThompsonSampling
 from benchmarks.conversions.campaign import converse, describe
 from benchmarks.conversions.peers import Chooser, beta_thompson
-from benchmarks.conversions.peers._belated import HOUR, Asking
+from benchmarks.conversions.peers.asking import HOUR, Asking
 from benchmarks.conversions.truth import draw_truth
 from benchmarks.conversions.visitors import draw_visitors
 from benchmarks.conversions.worlds import DAYS, OTHERS, WINDOW

@@ -1,4 +1,4 @@
-"""Who takes part: the files in peers/, each with one entrant or several; and what a kept run of them is good for."""
+"""Who takes part: the files in peers/ with NAMES, each with an entrant or several; and what a kept run is good for."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ BY_BELATED = {OURS: CHOICES.with_name("campaign_choices.json"), "paper.py": CHOI
 
 
 def read_entrants(file: Path) -> list[Entrant]:
-    """The entrants of a file."""
+    """The entrants of a file; none where it is what others are made of."""
+    says = written(file)
+    if "NAMES" not in says:
+        return []
     choices = BY_BELATED.get(file.name)
     version, missing = version_of(file) if choices is None else (own_version(imported(file), choices), ())
-    return [Entrant(name, file.name == OURS, version, file, missing) for name in written(file)["NAMES"]]
+    return [Entrant(name, file.name == OURS, version, file, missing) for name in says["NAMES"]]
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.conversions.peers import Campaign, Chooser
-from benchmarks.conversions.peers._belated import HOUR, Asking
+from benchmarks.conversions.peers.asking import HOUR, Asking
 
 NAMES = ("default (floor)", "default (fading)")
 NEEDS = ("belated",)

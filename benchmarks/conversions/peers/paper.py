@@ -7,7 +7,7 @@ from typing import Any
 
 from belated.learner.algorithms import PAPER
 from benchmarks.conversions.peers import Campaign, Chooser
-from benchmarks.conversions.peers._belated import HOUR, Asking
+from benchmarks.conversions.peers.asking import HOUR, Asking
 
 NAMES = ("GP-UCB-SDF", "GP-TS-SDF", "GP-BUCB", "GP-BTS", "GP-UCB", "asy-TS")
 NEEDS = ("belated",)
