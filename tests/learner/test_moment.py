@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from belated import Choice, Points, Real, Study
+from belated.learner.cell_kernel import make_posterior
 from belated.learner.conversions import Cells, believe_rates
 from belated.learner.gp.kernels import Matern52, Product
 from belated.learner.gp.posterior import GP
@@ -40,7 +43,23 @@ def test_row_by_row_is_the_belief_as_a_whole(literal: bool) -> None:
             mean, std = belief.mean_and_std(list_queries(z))
             whole_mean, whole_std = belief.posterior.mean_and_std(list_queries(z))
             np.testing.assert_allclose(mean, whole_mean, rtol=0, atol=1e-9)
-            np.testing.assert_allclose(std, whole_std, rtol=0, atol=1e-9)
+            level_std = belief.posterior.level_std(list_queries(z))
+            np.testing.assert_allclose(std, np.hypot(whole_std, level_std), rtol=0, atol=1e-9)
+
+
+def test_the_constant_mean_is_as_uncertain_as_without_any_prior() -> None:
+    """A constant of variance 10⁶ in the kernel says the same, where the fitted mean is the likeliest."""
+    moment, queries, wide = make_moment(literal=True), list_queries(0.6), 1e6
+    base = moment.posterior
+    likeliest = replace(base.gp, mean=base.gp.mean + float(np.sum(base.alpha)) / base.level_precision)
+    moment.posterior = base = make_posterior(likeliest, base.X, base.y_tilde, base.lams, base.factor)
+    mean, std = RateBelief(moment, FRESH, np.array([0.6])).mean_and_std(queries)
+    X, noise = np.vstack([base.X, moment.asked.X]), np.append(base.lams, moment.asked.noise)
+    z = np.append(base.y_tilde, moment.asked.z) - likeliest.mean
+    C, k = likeliest.kernel(X, X) + wide + np.diag(noise), likeliest.kernel(queries, X) + wide
+    np.testing.assert_allclose(mean, likeliest.mean + k @ np.linalg.solve(C, z), atol=1e-5)
+    variance = likeliest.kernel.diag(queries) + wide - np.einsum("ij,ji->i", k, np.linalg.solve(C, k.T))
+    np.testing.assert_allclose(std, np.sqrt(variance), atol=1e-5)
 
 
 def test_what_is_asked_now_lowers_the_mean_under_floor_alone() -> None:

@@ -206,7 +206,7 @@ DEFAULT = Algorithm(
     name="default",
     moves=(Move(Overtaking()), Move(UCB(), share=0.5), Move(Overtaking()), Move(ThompsonSampling(), beta=ONE)),
     cumulative_moves=(Move(LogEI()), Move(UCB(), share=0.5, beta=ONE)),
-    conversion_moves=(Move(RelativeUCB(), beta=Constant(0.7)),),
+    conversion_moves=(Move(RelativeUCB(), beta=Constant(0.9)),),
     width=BetaWidth(Constant(2.0)),
     model=Model(
         scaling=Robust(),

@@ -2,8 +2,12 @@
 
 X, L     the cells, and the factor of their belief (gp/posterior.py)
 V        L⁻¹ k(X, Q)                                                 (cells, q)
-A        the same beyond the cells: a row for each query asked at this moment        (asked, q)
+b        what one standard deviation more of the constant mean adds at Q             (q,)
+A        the same as V beyond the cells: a row for each query asked at this moment   (asked, q)
 r        noise variance of one outcome of a query asked now
+
+How uncertain the constant mean is counts, as in what a study reports: σ²(q, q') is that of a known mean and b(q) b(q').
+Where few cells have said anything, what is not known of the others is mostly this.
 
 A row is never computed twice, and those of one query have most in common, so a choice costs what its row costs.
 `fading` leaves the mean as it is: nothing is known of an outcome yet. Under `floor` such a query is one without a
@@ -36,6 +40,7 @@ class Candidates:
     variance: Array
     level: Array  # the mean as it was before anything was asked now
     noise: Array  # r of each
+    b: Array
     before: Array  # σ²(x, rows) before anything was asked now, a row for each different x asked
     A: Array
     done: int = 0
@@ -48,6 +53,7 @@ class AskedNow:
     place: dict[bytes, int] = field(default_factory=dict)  # of each different query
     different: list[Array] = field(default_factory=list)
     v: list[Array] = field(default_factory=list)  # L⁻¹ k(X, x) of each different query
+    b: list[float] = field(default_factory=list)  # of each different query
     which: list[int] = field(default_factory=list)  # the different query of each row
     z: list[float] = field(default_factory=list)
     noise: list[float] = field(default_factory=list)  # r
@@ -57,7 +63,9 @@ class AskedNow:
     def __len__(self) -> int:
         return len(self.which)
 
-    def append(self, x: Array, v: Array, a: Array, pivot: float, z: float, noise: float, surprise: float) -> None:
+    def append(
+        self, x: Array, v: Array, b: float, a: Array, pivot: float, z: float, noise: float, surprise: float
+    ) -> None:
         i = len(self.which)
         if i == len(self.M):
             larger = np.zeros((2 * i, 2 * i))
@@ -68,6 +76,7 @@ class AskedNow:
             self.place[key] = len(self.different)
             self.different.append(x)
             self.v.append(v)
+            self.b.append(b)
         self.which.append(self.place[key])
         self.z.append(z)
         self.noise.append(noise)
@@ -103,16 +112,15 @@ class Moment:
     def evaluate(self, rows: Array) -> tuple[Array, Array]:
         """Mean and std of the log rate at some queries."""
         table, prior = self._follow(rows), self.posterior.gp.kernel.variance
-        return table.mean.copy(), np.sqrt(np.minimum(np.maximum(table.variance, 0.0), prior))
+        return table.mean.copy(), np.sqrt(np.clip(table.variance, 0.0, prior + np.square(table.b)))
 
     def _append(self, x: Array) -> None:
         table, i = self._find(x)
         mean, variance, noise = float(table.mean[i]), float(table.variance[i]), float(table.noise[i])
         z = float(table.level[i]) - 1.0 if self.literal else mean
         pivot = math.sqrt(max(variance, 0.0) + noise)
-        self.asked.append(
-            x, table.V[:, i].copy(), table.A[: table.done, i], pivot, z, noise, surprise=(z - mean) / pivot
-        )
+        v, b, a = table.V[:, i].copy(), float(table.b[i]), table.A[: table.done, i]
+        self.asked.append(x, v, b, a, pivot, z, noise, surprise=(z - mean) / pivot)
 
     def _find(self, x: Array) -> tuple[Candidates, int]:
         """Where a query is among those that were looked at last; else by itself."""
@@ -142,7 +150,7 @@ class Moment:
         new = len(table.before)
         if new < len(asked.different):
             k = self.posterior.gp.kernel(np.array(asked.different[new:]), rows) - np.array(asked.v[new:]) @ table.V
-            table.before = np.vstack([table.before, k])
+            table.before = np.vstack([table.before, k + np.outer(asked.b[new:], table.b)])
         old = table.done
         rest = table.before[asked.which[old:]] - asked.M[old:n, :old] @ table.A[:old]
         part = blas.dtrsm(1.0, asked.M[old:n, old:n].T, rest.T, side=1).T
@@ -159,8 +167,8 @@ class Moment:
         V = posterior.factor.solve(K.T)
         mean = posterior.gp.mean + K @ posterior.alpha
         variance = posterior.gp.kernel.diag(rows) - np.einsum("ij,ij->j", V, V)
-        noise = self.cells.compute_noise(np.exp(mean), 1.0, 1.0)
-        return Candidates(rows, V, mean, variance, mean.copy(), noise, nothing, nothing)
+        noise, b = self.cells.compute_noise(np.exp(mean), 1.0, 1.0), posterior.whitened_level_shift(V)
+        return Candidates(rows, V, mean, variance + np.square(b), mean.copy(), noise, b, nothing, nothing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +186,8 @@ class RateBelief:
 
     @cached_property
     def whole(self) -> ModelBelief:
-        """The same belief at once, for policies that need more than mean and standard deviation."""
+        """The same belief at once, for policies that need more than mean and standard deviation. Its constant mean is
+        the likeliest, and counts as known."""
         self.moment.take(self.fresh)
         base, asked = self.moment.posterior, self.moment.asked
         if not len(asked):
@@ -188,6 +197,9 @@ class RateBelief:
             K = base.gp.kernel(asked.X, X)
             factor = base.factor.extend(K, base.gp.kernel.diag(asked.X) + asked.noise)
             posterior = make_posterior(base.gp, X, np.append(base.y_tilde, asked.z), noise, factor)
+            learned = (np.sum(posterior.alpha) - np.sum(base.alpha)) / posterior.level_precision
+            gp = replace(base.gp, mean=base.gp.mean + float(learned))
+            posterior = make_posterior(gp, X, posterior.y_tilde, noise, factor)
             posterior = replace(posterior, summarised=base.summarised)
         known = np.arange(len(posterior.X)) < len(base.X)
         return ModelBelief(posterior, known, np.zeros_like(known), self.z)

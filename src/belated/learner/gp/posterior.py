@@ -129,10 +129,20 @@ class Posterior:
 
     def level_shift(self, Q: Array) -> Array:
         """What one standard deviation more of the constant mean adds to μ at Q: (1 - k(q)ᵀC⁻¹1) / √(1ᵀC⁻¹1)."""
+        return self.whitened_level_shift(self._whitened_kernel(Q))
+
+    def whitened_level_shift(self, V: Array) -> Array:
+        """The same from V = L⁻¹ k(X, Q)."""
         if not len(self.X):
-            return np.zeros(len(Q))
+            return np.zeros(V.shape[1])
         ones = self.factor.solve(np.ones(len(self.X)))
-        return np.asarray((1.0 - ones @ self._whitened_kernel(Q)) / np.sqrt(ones @ ones))
+        return np.asarray((1.0 - ones @ V) / np.sqrt(ones @ ones))
+
+    @property
+    def level_precision(self) -> float:
+        """1ᵀC⁻¹1: 1 / the variance of the constant mean."""
+        ones = self.factor.solve(np.ones(len(self.X)))
+        return float(ones @ ones)
 
     @cached_property
     def own_means(self) -> Array:
