@@ -230,3 +230,15 @@ def test_the_page_has_the_standings_that_are_kept():
     every = standings.compare(found, own, range(command.PICKED), after)
     lines = set((ROOT / "docs" / "default.md").read_text(encoding="utf-8").splitlines())
     assert set(report.standing_table(every).splitlines()) <= lines
+
+
+def test_the_page_has_the_runs_of_one_seed_that_are_kept():
+    found = {(row.world, row.entrant): row for row in kept.read(command.OUT) if row.seed == 0}
+    lines = (ROOT / "docs" / "default.md").read_text(encoding="utf-8").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("| seed 0 |"))
+    head, _, *table = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in lines[start : lines.index("", start)]
+    ]
+    shown = {(world, name): cell for name, *cells in table for world, cell in zip(head[1:], cells, strict=True)}
+    assert shown == {place: report.show_share([found[place]]) for place in shown}
+    assert {"GP-UCB-SDF", "Optuna TPE"} <= {name for _, name in shown}
