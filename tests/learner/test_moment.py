@@ -47,6 +47,16 @@ def test_row_by_row_is_the_belief_as_a_whole(literal: bool) -> None:
             np.testing.assert_allclose(std, np.hypot(whole_std, level_std), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("literal", [False, True])
+def test_before_any_cell_the_constant_mean_is_known(literal: bool) -> None:
+    some = make_moment(literal)
+    cells = some.cells.begin(0)
+    moment = Moment(believe_rates(some.posterior.gp, cells).ahead, cells, literal, np.empty((0, 2)))
+    belief = RateBelief(moment, FRESH, np.array([0.6]))
+    whole = belief.posterior.mean_and_std(list_queries(0.6))
+    np.testing.assert_allclose(belief.mean_and_std(list_queries(0.6)), whole, rtol=0, atol=1e-9)
+
+
 def test_the_constant_mean_is_as_uncertain_as_without_any_prior() -> None:
     """A constant of variance 10⁶ in the kernel says the same, where the fitted mean is the likeliest."""
     moment, queries, wide = make_moment(literal=True), list_queries(0.6), 1e6

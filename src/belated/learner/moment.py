@@ -197,10 +197,9 @@ class RateBelief:
             K = base.gp.kernel(asked.X, X)
             factor = base.factor.extend(K, base.gp.kernel.diag(asked.X) + asked.noise)
             posterior = make_posterior(base.gp, X, np.append(base.y_tilde, asked.z), noise, factor)
-            learned = (np.sum(posterior.alpha) - np.sum(base.alpha)) / posterior.level_precision
+            learned = (np.sum(posterior.alpha) - np.sum(base.alpha)) / posterior.level_precision if len(base.X) else 0.0
             gp = replace(base.gp, mean=base.gp.mean + float(learned))
-            posterior = make_posterior(gp, X, posterior.y_tilde, noise, factor)
-            posterior = replace(posterior, summarised=base.summarised)
+            posterior = replace(posterior, gp=gp, summarised=base.summarised)
         known = np.arange(len(posterior.X)) < len(base.X)
         return ModelBelief(posterior, known, np.zeros_like(known), self.z)
 

@@ -135,14 +135,16 @@ class Posterior:
         """The same from V = L⁻¹ k(X, Q)."""
         if not len(self.X):
             return np.zeros(V.shape[1])
-        ones = self.factor.solve(np.ones(len(self.X)))
-        return np.asarray((1.0 - ones @ V) / np.sqrt(ones @ ones))
+        return np.asarray((1.0 - self._whitened_ones @ V) / np.sqrt(self.level_precision))
 
     @property
     def level_precision(self) -> float:
         """1ᵀC⁻¹1: 1 / the variance of the constant mean."""
-        ones = self.factor.solve(np.ones(len(self.X)))
-        return float(ones @ ones)
+        return float(self._whitened_ones @ self._whitened_ones)
+
+    @cached_property
+    def _whitened_ones(self) -> Array:
+        return self.factor.solve(np.ones(len(self.X)))
 
     @cached_property
     def own_means(self) -> Array:
